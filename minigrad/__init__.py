@@ -28,8 +28,8 @@ from minigrad._tensor.properties import get_device, is_inference
 from minigrad._tensor.tensor_str import set_printoptions
 from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
-                             float64, get_default_dtype, half, iinfo, int8, int16, int32, int64, long, promote_types,
-                             result_type, set_default_dtype, short, uint8)
+                             float64, get_default_device, get_default_dtype, half, iinfo, int8, int16, int32, int64, long,
+                             promote_types, result_type, set_default_device, set_default_dtype, short, uint8)
 from minigrad.errors import OutOfMemoryError, explain
 from minigrad.ops import *
 from minigrad.ops.shape.formats import (
@@ -59,6 +59,7 @@ from minigrad._build.config import (
 )
 from minigrad._warnings import is_warn_always_enabled, set_warn_always
 from minigrad._core.graph.upcalls import upcalls as _upcalls
+from minigrad import _late
 from minigrad._lazy import lazy as _lazy
 
 float = float32
@@ -67,11 +68,7 @@ int = int32
 newaxis = None
 
 # Most programs do without some of these, and a short one without all.
-__getattr__, __dir__ = _lazy(
-    __name__,
-    modules=("_C", "func", "library", "linalg", "nn", "optim", "serialization", "special", "testing", "utils", "viz"),
-    names={"_debug": "debug", "nn.functional": "threshold", "serialization": "load save",
-           **{f"ops.{module}": names for module, names in _ops.LATE.items()}})
+__getattr__, __dir__ = _lazy(__name__, _late.MODULES, {**_late.NAMES, "ops": " ".join(_ops.LATE.values())})
 __all__ = [name for name in __dir__() if not name.startswith("_")]
 
 _upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from minigrad.types import DeviceLike, DType, Number, Tensor
 
-__all__ = ["as_device", "as_dtype", "can_cast", "finfo", "get_default_dtype", "iinfo", "promote_types", "result_type",
-           "set_default_dtype"]
+__all__ = ["as_device", "as_dtype", "can_cast", "finfo", "get_default_device", "get_default_dtype", "iinfo", "promote_types",
+           "result_type", "set_default_device", "set_default_dtype"]
 
 float16 = half = named_dtype("float16")
 float32 = named_dtype("float32")
@@ -48,12 +48,23 @@ def use_cuda(function):
     _cuda = function
 
 
+# The devices of new tensors: the last one is the default, and each `with device:` adds one. All threads share the list.
+_defaults = [CPU]
+
+# Devices of PyTorch on which minigrad cannot compute. A program may have `device("mps")`, but no tensor on it.
+ELSEWHERE = {"mps", "xpu", "meta", "xla", "hpu", "mtia"}
+
+
 def as_device(device: DeviceLike | None) -> Device:
-    """Convert an argument to a `Device`: None (the CPU), a `Device`, or a string such as ``"cpu"`` or ``"cuda:0"``."""
+    """Convert an argument to a `Device`: None (the default device), a `Device`, or a string such as ``"cpu"`` or ``"cuda:0"``.
+
+    Raises:
+        RuntimeError: minigrad cannot compute on this device, or not on this machine.
+    """
     if device is None:
-        return CPU
+        return _defaults[-1]
     if isinstance(device, Device):
-        return device
+        return device if device.backend is not None else as_device(str(device))
     if isinstance(device, str):
         kind, _, number = device.partition(":")
         if kind == "cuda" and _cuda is not None and (number.isdecimal() or device == "cuda"):
@@ -62,6 +73,9 @@ def as_device(device: DeviceLike | None) -> Device:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":
         return CPU
+    if kind in ELSEWHERE:
+        raise ShapeError("MG-E310", f"minigrad cannot compute on {kind} devices", expected="cpu or cuda",
+                         fix='device = "cuda" if minigrad.cuda.is_available() else "cpu"')
     raise ShapeError("MG-E202", f"Expected one of cpu, cuda device type at start of device string: {kind}",
                      fix='device="cpu", or device="cuda" for a GPU')
 
@@ -69,20 +83,59 @@ def as_device(device: DeviceLike | None) -> Device:
 def device(type: DeviceLike, index: int | None = None) -> Device:
     """Return the device `type`, such as ``"cpu"`` or ``"cuda:0"``. Mirrors ``torch.device``.
 
+    The device need not exist: a tensor on a device that does not exist is the error. In ``with device:``, new tensors are on
+    the device.
+
     Args:
         type (str or Device): the kind of device, or kind and number in one string.
         index (int, optional): the number of the device.
 
     Raises:
-        RuntimeError: the device does not exist.
+        RuntimeError: no device has this name.
 
     >>> mg.device("cpu")
     device(type='cpu')
+    >>> with mg.device("cpu"):
+    ...     x = mg.ones(2)
     """
-    return as_device(type if index is None else f"{type}:{index}")
+    if isinstance(type, Device) and index is None:
+        return type
+    name = f"cuda:{type}" if isinstance(type, int) else type if index is None else f"{type}:{index}"
+    try:
+        return as_device(name)
+    except ShapeError as error:
+        kind, _, number = name.partition(":")
+        if error.code != "MG-E310" or not (number.isdecimal() or name == kind):
+            raise
+        return Device(kind, int(number) if number else None)
+
+
+def get_default_device() -> Device:
+    """Return the device of new tensors. Mirrors ``torch.get_default_device``.
+
+    >>> mg.get_default_device()
+    device(type='cpu')
+    """
+    return _defaults[-1]
+
+
+def set_default_device(device: DeviceLike | None) -> None:
+    """Make `device` the device of new tensors; None means the CPU. Mirrors ``torch.set_default_device``.
+
+    It holds for all threads. `from_numpy` still makes tensors on the CPU.
+
+    Raises:
+        RuntimeError: minigrad cannot compute on this device.
+
+    >>> mg.set_default_device("cpu"); mg.ones(2).device
+    device(type='cpu')
+    """
+    _defaults[0] = CPU if device is None else as_device(device)
 
 
 upcalls.device = device
+upcalls.enter_device = lambda device: _defaults.append(as_device(device))
+upcalls.exit_device = _defaults.pop
 
 
 def get_default_dtype() -> DType:

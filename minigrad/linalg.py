@@ -10,6 +10,8 @@ Everything here is an op of ``minigrad/ops``, under the name that it has in torc
 """
 
 from minigrad.errors import LinAlgError
+from minigrad.ops.base.keywords import accept_names_everywhere as _accept_names_everywhere
+from minigrad.ops.base.out import accept_out as _accept_out
 from minigrad.ops.linalg.contractions import linalg_cross as cross
 from minigrad.ops.linalg.contractions import matrix_power, multi_dot, vecdot
 from minigrad.ops.linalg.determinants import linalg_det as det
@@ -37,3 +39,7 @@ __all__ = [
     "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vecdot",
     "vector_norm",
 ]
+
+cholesky_ex, eig, eigh, inv_ex = _accept_out(cholesky_ex), _accept_out(eig), _accept_out(eigh), _accept_out(inv_ex)
+qr, slogdet, solve_ex, svd = _accept_out(qr), _accept_out(slogdet), _accept_out(solve_ex), _accept_out(svd)
+globals().update(_accept_names_everywhere({_name: globals()[_name] for _name in __all__}))

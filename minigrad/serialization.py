@@ -1,78 +1,71 @@
-"""Saving and loading, in the safetensors format.
+"""Saving and loading. Mirrors ``torch/serialization.py``.
 
-A file holds named tensors and no code. Unlike a pickle it is safe to load from any source, and other libraries can read it.
-The rest (the options of an optimiser, the nesting of dicts) is JSON in the metadata of the file.
+    save(obj, "model.pt")               a zip file as PyTorch writes it: torch.load reads it
+    save(obj, "model.safetensors")      the format safetensors, which other libraries read too
+    load(f)                             reads both, and PyTorch's files
 
-Mirrors the names and the use of ``torch.save`` and ``torch.load``, but not their format.
+`load` runs no code of the file: it makes tensors, numbers, strings, and containers of them. Anything else in a file is an error.
+Only ``load(f, weights_only=False)`` does what Python's ``pickle`` does, which may run any code.
+
+Read next: ``_serialization/__init__.py``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import stat
+import warnings
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from minigrad.creation import from_numpy
-from minigrad.errors import MinigradError
-from minigrad.tensor import Tensor
+from minigrad.errors import TensorValueError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import PathLike
     from typing import Any
 
-__all__ = ["load", "save"]
-
-STRUCTURE = "minigrad"      # the metadata key of the nesting
-RESERVED = "__metadata__"   # the format's name for its metadata: no tensor may have it
-
-# The format's dtypes that minigrad has; little-endian, as the format is.
-DTYPES = {"BOOL": "?", "U8": "u1", "I8": "i1", "I16": "<i2", "I32": "<i4", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
-          "C64": "<c8"}
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 
-class SaveError(MinigradError, TypeError):
-    """An object cannot be saved, or a file cannot be read."""
-
-
-def save(obj: Any, f: str | PathLike[str]) -> None:
+def save(obj: Any, f: str | PathLike[str] | Any, pickle_module: Any = None, pickle_protocol: int = 2,
+         _use_new_zipfile_serialization: bool = True) -> None:
     """Save a state dict, or any nesting of dicts, lists and tuples of tensors, numbers, strings and None.
 
-    Tensors on a GPU are saved as tensors on the CPU.
+    ``torch.load`` reads the file. Tensors on one memory stay on one memory. You can also save a module or an object of your own,
+    but only ``load(f, weights_only=False)`` reads it: save ``model.state_dict()`` instead.
 
     Args:
-        obj: what to save. A flat dict of tensors is readable by any library that reads safetensors. The format reserves the name
-            ``__metadata__``.
-        f (str or path): the file. The file appears complete or not at all.
+        obj: what to save.
+        f (str, path or file): a file name, or an object with ``write``. A name with the ending ``.safetensors`` chooses the format
+            safetensors, which has tensors, numbers, strings and None only, and saves tensors of a GPU as tensors of the CPU. A file
+            with a name appears complete or not at all.
+        pickle_module, pickle_protocol, _use_new_zipfile_serialization: accepted as in PyTorch.
 
     Raises:
-        TypeError: something in `obj` cannot be saved, or `f` is not a file name.
+        TypeError: `f` is not a file, or the format safetensors cannot hold `obj`.
+        AttributeError: `obj` contains a function or class that cannot be found by its name, such as a lambda.
         OSError: the file cannot be written.
-        ImportError: the package safetensors is missing (``pip install minigrad[save]``).
+        ImportError: the package safetensors is missing, for a name with its ending (``pip install minigrad[save]``).
+
+    Mirrors ``torch.save``.
 
     >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.pt")
     >>> mg.save({"w": mg.tensor([1., 2.])}, path)
     >>> mg.load(path)
     {'w': tensor([1., 2.])}
     """
-    numpy_format = _safetensors()
+    if hasattr(f, "write"):
+        from minigrad._serialization.archive import write_zip
+        f.write(write_zip(obj))     # pyright: ignore[reportAttributeAccessIssue]
+        return
     path = _path(f, "save")
-    arrays = {}
-    from safetensors import SafetensorError
-    try:
-        structure = json.dumps(_flatten(obj, "", arrays))
-        data = numpy_format.save(arrays, {STRUCTURE: structure})
-    except RecursionError:
-        raise SaveError("MG-E403", "save(): the object is nested too deeply, or contains itself") from None
-    except UnicodeEncodeError as error:
-        raise SaveError("MG-E403", f"save(): a name is not valid text: {error}") from None
-    except SafetensorError as error:        # complex128
-        raise SaveError("MG-E403", f"safetensors cannot hold this: {error}") from None
-    _write(path, data)
+    if path.endswith(".safetensors"):
+        from minigrad._serialization.safetensors_format import write
+    else:
+        from minigrad._serialization.archive import write_zip as write
+    _write(path, write(obj))
 
 
 def _write(path, data):
@@ -97,112 +90,159 @@ def _write(path, data):
         raise
 
 
-def load(f: str | PathLike[str]) -> Any:
-    """Load an object that `save` wrote, or a dict (name -> tensor) from any safetensors file. bfloat16 becomes float32.
-
-    Args:
-        f (str or path): the file.
-
-    Raises:
-        OSError: the file does not exist (``FileNotFoundError``) or cannot be read.
-        TypeError: the file is not in the safetensors format, is damaged, or has a dtype that minigrad does not support.
-        ImportError: the package safetensors is missing (``pip install minigrad[save]``).
-
-    >>> import tempfile, os
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
-    >>> mg.save([mg.tensor(1.), 5], path)
-    >>> mg.load(path)
-    [tensor(1.), 5]
-    """
-    _safetensors()
-    from safetensors import SafetensorError, deserialize
-    path = _path(f, "load")
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        entries = deserialize(data)
-        metadata = json.loads(data[8:8 + int.from_bytes(data[:8], "little")]).get(RESERVED) or {}
-        tensors = {name: _tensor(name, **entry) for name, entry in entries}
-    except (SafetensorError, RecursionError, ValueError) as error:
-        raise SaveError("MG-E403", f"{path} is not a safetensors file: {error}") from None
-    if STRUCTURE not in metadata:
-        return tensors
-    try:
-        return _unflatten(json.loads(metadata[STRUCTURE]), tensors)
-    except (RecursionError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SaveError("MG-E403", f"{path}: the nesting that minigrad stored in this file is damaged: {type(error).__name__}: "
-                        f"{error}") from None
-
-
 def _path(f, function):
     """Return the file name `f` as a str; raise `SaveError` if it is not one."""
     try:
         path = os.fsdecode(f)
     except TypeError:
+        from minigrad._serialization.errors import SaveError
         raise SaveError("MG-E403", f"{function}(): argument 'f' must be the name of a file, not {type(f).__name__}") from None
     if "\0" in path:
+        from minigrad._serialization.errors import SaveError
         raise SaveError("MG-E403", f"{function}(): argument 'f' contains a null character, which a file name must not")
     return path
 
 
-def _tensor(name, dtype, shape, data):
-    """Make one tensor of a file. NumPy has no bfloat16, so it becomes float32, which has all of its numbers."""
-    if dtype == "BF16":
-        array = (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
-    elif dtype == "BOOL":
-        array = np.frombuffer(data, np.uint8) != 0      # other bytes than 0 and 1 would be invalid bools
-    elif dtype in DTYPES:
-        array = np.frombuffer(data, DTYPES[dtype]).astype(np.dtype(DTYPES[dtype]).newbyteorder("="))
-    else:
-        raise SaveError("MG-E403", f"tensor {name!r} has the dtype {dtype}, which minigrad does not support",
-                        expected=f"BF16, {', '.join(DTYPES)}", fix="convert it with the library that wrote the file")
-    return from_numpy(array.reshape(shape))
+def load(f: str | PathLike[str] | Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
+         mmap: bool | None = None, **pickle_load_args: Any) -> Any:
+    """Load an object that `save` or ``torch.save`` wrote, or a dict (name -> tensor) from any safetensors file.
+
+    By default no code of the file runs. bfloat16 becomes float32.
+
+    Args:
+        f (str, path or file): a file name, or an object with ``read``.
+        map_location (optional): the device of the tensors: a device or its name for all; a dict from name to name; or a function of
+            the storage and the name of its device, which returns a storage. By default, the device where each tensor was.
+        pickle_module: accepted as in PyTorch.
+        weights_only (bool): False to load modules and other objects. This runs the code that the file names: it is for files that
+            you have made yourself.
+        mmap (bool): read the numbers when they are first used. `f` must be a file name.
+        pickle_load_args: ``encoding`` and ``errors`` of Python's unpickler, with ``weights_only=False``.
+
+    Raises:
+        pickle.UnpicklingError: the file is damaged, or contains something that could run code.
+        OSError: the file does not exist (``FileNotFoundError``) or cannot be read.
+        RuntimeError: a tensor was on a GPU, there is none, and `map_location` is missing.
+        TypeError: `f` is not a file; or a ``.safetensors`` file is damaged, or has a dtype that minigrad does not support.
+        ValueError: `mmap`, and `f` is not a file name.
+        ImportError: the package safetensors is missing, for a file of this format (``pip install minigrad[save]``).
+
+    Mirrors ``torch.load``.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> mg.save([mg.tensor(1.), 5], file); _ = file.seek(0)
+    >>> mg.load(file)
+    [tensor(1.), 5]
+    """
+    weights_only = weights_only is None or bool(weights_only)
+    if not weights_only:
+        warnings.warn("load(weights_only=False) runs the code that the file names: use it only for files that you trust",
+                      stacklevel=2)
+    if hasattr(f, "read"):
+        if mmap:
+            raise TensorValueError("MG-E403", "f must be a file path in order to use the mmap argument",
+                                   found=type(f).__name__)
+        import io
+        return _load(io.BytesIO(f.read()), None, map_location, weights_only, False, pickle_load_args)   # pyright: ignore
+    path = _path(f, "load")
+    if path.endswith(".safetensors"):
+        from minigrad._serialization.safetensors_format import import_package
+        import_package()
+    with open(path, "rb") as stream:
+        return _load(stream, path, map_location, weights_only, bool(mmap), pickle_load_args)
 
 
-def _safetensors():
-    try:
-        from safetensors import numpy as numpy_format
-    except ImportError:
-        raise ImportError("saving and loading need the package safetensors: pip install minigrad[save]") from None
-    return numpy_format
+def _load(stream, path, map_location, weights_only, mmap, options):
+    """Load from an open file. The first bytes say which format it has."""
+    from minigrad._serialization import archive
+    from minigrad._serialization.errors import UnsafeFileError
+    head = stream.read(len(archive.LEGACY))
+    stream.seek(0)
+    if path is not None and path.endswith(".safetensors"):
+        from minigrad._serialization.safetensors_format import read
+        return _move(read(stream.read(), path), map_location)
+    if head.startswith(b"PK"):
+        return archive.load_zip(stream, path, map_location, weights_only, mmap, options)
+    if mmap:
+        raise UnsafeFileError("MG-E403", "mmap can only be used with files saved with the zip format",
+                              fix="load it without mmap, and save it again")
+    if head == archive.LEGACY:
+        return archive.load_legacy(stream.read(), path, map_location, weights_only, options)
+    if head[8:9] == b"{":
+        from minigrad._serialization.safetensors_format import read
+        return _move(read(stream.read(), path or "the file"), map_location)
+    raise UnsafeFileError("MG-E403", f"{path or 'the file'} is not a file that save() wrote, or it is damaged",
+                          expected="a zip file of save or torch.save, or a safetensors file")
 
 
-def _flatten(obj, path, arrays):
-    """Return the nesting of `obj` as JSON, and put its tensors into `arrays`, named by their paths."""
+def _move(obj, map_location):
+    """Return an object of a safetensors file with its tensors on the device `map_location`."""
+    from minigrad.tensor import Tensor
     if isinstance(obj, Tensor):
-        name = path or "tensor"
-        if name == RESERVED:
-            raise SaveError("MG-E403", f"cannot save a tensor under the name {RESERVED!r}, which the format reserves",
-                            fix="another name")
-        while name in arrays:       # {"a.b": x, "a": {"b": y}} has two tensors of one name
-            name += "'"
-        arrays[name] = obj.detach().cpu().contiguous().numpy()
-        return {"tensor": name}
-    if obj is None or isinstance(obj, (bool, int, float, str)):
-        return {"value": obj}
+        from minigrad._serialization.storages import Locations
+        return obj.to(Locations(map_location).find("cpu", obj._array))
+    if map_location is None:
+        return obj
     if isinstance(obj, dict):
-        for key in obj:
-            if not isinstance(key, (str, int)):
-                raise SaveError("MG-E403", f"cannot save a dict with a key of type {type(key).__name__}")
-        return {"dict": [[key, _flatten(value, f"{path}.{key}" if path else str(key), arrays)] for key, value in obj.items()]}
-    if isinstance(obj, (list, tuple)):
-        kind = "tuple" if isinstance(obj, tuple) else "list"
-        return {kind: [_flatten(value, f"{path}.{i}" if path else str(i), arrays) for i, value in enumerate(obj)]}
-    raise SaveError("MG-E403", f"cannot save a {type(obj).__name__} (at {path or 'the top'})",
-                    expected="tensors, numbers, strings, None, and dicts, lists and tuples of them",
-                    fix="save model.state_dict(), not the model")
+        return {key: _move(value, map_location) for key, value in obj.items()}
+    return type(obj)([_move(value, map_location) for value in obj]) if isinstance(obj, (list, tuple)) else obj
 
 
-def _unflatten(structure, tensors):
-    """The reverse of `_flatten`."""
-    (kind, content), = structure.items()
-    if kind == "tensor":
-        return tensors[content]
-    if kind == "value":
-        return content
-    if kind == "dict":
-        return {key: _unflatten(value, tensors) for key, value in content}
-    if kind not in ("list", "tuple"):
-        raise ValueError(f"unknown kind {kind!r}")
-    items = [_unflatten(value, tensors) for value in content]
-    return tuple(items) if kind == "tuple" else items
+def add_safe_globals(safe_globals: Iterable[Any]) -> None:
+    """Allow files to contain objects of these classes, and calls of these functions.
+
+    Mirrors ``torch.serialization.add_safe_globals``.
+
+    Args:
+        safe_globals (iterable): classes and functions, or pairs of one and its name in the file, such as ``"package.module.Name"``.
+
+    >>> mg.serialization.add_safe_globals([range]); mg.serialization.get_safe_globals()
+    [<class 'range'>]
+    >>> mg.serialization.clear_safe_globals()
+    """
+    from minigrad._serialization import unpickler
+    for thing in safe_globals:
+        thing, name = thing if isinstance(thing, tuple) else (thing, f"{thing.__module__}.{thing.__qualname__}")
+        unpickler.safe_globals[name] = thing
+
+
+def get_safe_globals() -> list[Any]:
+    """The classes and functions that `add_safe_globals` has allowed. Mirrors ``torch.serialization.get_safe_globals``.
+
+    >>> mg.serialization.get_safe_globals()
+    []
+    """
+    from minigrad._serialization import unpickler
+    return list(unpickler.safe_globals.values())
+
+
+def clear_safe_globals() -> None:
+    """Allow none of them any more. Mirrors ``torch.serialization.clear_safe_globals``.
+
+    >>> mg.serialization.clear_safe_globals()
+    """
+    from minigrad._serialization import unpickler
+    unpickler.safe_globals.clear()
+
+
+class safe_globals:
+    """Context manager: `add_safe_globals` for a while. Mirrors ``torch.serialization.safe_globals``.
+
+    >>> with mg.serialization.safe_globals([range]):
+    ...     mg.serialization.get_safe_globals()
+    [<class 'range'>]
+    """
+
+    def __init__(self, safe_globals: Iterable[Any]) -> None:
+        self.safe_globals = list(safe_globals)
+
+    def __enter__(self) -> None:
+        from minigrad._serialization import unpickler
+        self._before = dict(unpickler.safe_globals)
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *exc_info: Any) -> None:
+        from minigrad._serialization import unpickler
+        unpickler.safe_globals.clear()
+        unpickler.safe_globals.update(self._before)

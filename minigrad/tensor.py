@@ -25,13 +25,14 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.surface.operators import use_operators
 from minigrad._core.surface.variable import new_tensor
-from minigrad._tensor import properties
+from minigrad._tensor import elements, properties
 from minigrad._tensor.conversions import Conversions
 from minigrad.creation._arrays import as_array
-from minigrad.creation._filled import empty, empty_strided, full
+from minigrad.creation._filled import empty_strided, full
 from minigrad.creation._from_data import new_leaf
-from minigrad.creation._legacy import from_legacy_arguments
-from minigrad.dtypes import as_device, as_dtype, float32
+from minigrad.creation._legacy import from_legacy_arguments, legacy_argument
+from minigrad.creation._options import storage_options
+from minigrad.dtypes import as_device, as_dtype, get_default_dtype
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
 from minigrad.ops.base.rule import dimension, flag, tensor_argument
 from minigrad.ops.shape.formats import channels_last, channels_last_3d, check_format
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from minigrad.autograd.graph import GradientEdge
-    from minigrad.ops.shape.formats import memory_format
+    from minigrad.ops.shape.formats import layout, memory_format
     from minigrad.types import DeviceLike, DType, Number
 
 __all__ = ["Tensor"]
@@ -52,7 +53,7 @@ class Tensor(Conversions, metaclass=Checked):
     """A multi-dimensional array of numbers of one dtype, which autograd can differentiate.
 
     Make one with `tensor`, `zeros`, `rand` or another creation function. As in PyTorch, ``Tensor(2, 3)`` is an uninitialised
-    float32 tensor of that shape, and ``Tensor([1, 2])`` a float32 tensor of these values.
+    tensor of that shape and of the default dtype, and ``Tensor([1, 2])`` a tensor of these values in the default dtype.
 
     Mirrors ``torch.Tensor``.
 
@@ -64,15 +65,14 @@ class Tensor(Conversions, metaclass=Checked):
 
     __slots__ = ()
 
-    def __new__(cls, *data: Any, device: DeviceLike | None = None) -> Self:
-        as_device(device)
-        if not data:
-            return new_tensor(cls, np.empty(0, np.float32))
+    def __new__(cls, *data: Any, device: DeviceLike | None = None, **named: Any) -> Self:
+        if named:
+            data = (*data, legacy_argument("Tensor", named))
         if len(data) == 1 and isinstance(data[0], Tensor):
-            return new_tensor(cls, data[0]._array)
-        if len(data) == 1 and not isinstance(data[0], int):
-            return new_tensor(cls, as_array(data[0], np.dtype("float32"), copy=True))
-        return new_tensor(cls, empty(data, dtype=float32)._array)
+            as_device(device)
+            return new_tensor(cls, data[0]._array, False, data[0].device)
+        out = from_legacy_arguments(get_default_dtype(), data, device)
+        return new_tensor(cls, out._array, False, out.device)
 
     def __init_subclass__(cls, **kwargs):
         """Ops on a subclass return instances of it, unless it overrides `_result_class`."""
@@ -328,7 +328,7 @@ class Tensor(Conversions, metaclass=Checked):
     # ---- new tensors like this one --------------------------------------------------------------------------
 
     def new_tensor(self, data: Any, *, dtype: DType | None = ..., device: DeviceLike | None = None,
-                   requires_grad: bool = False) -> Tensor:
+                   requires_grad: bool = False, layout: layout | None = None, pin_memory: bool = False) -> Tensor:
         """A tensor with a copy of `data`, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_tensor``.
 
         >>> mg.zeros(1, dtype=mg.float64).new_tensor([1, 2])
@@ -336,44 +336,52 @@ class Tensor(Conversions, metaclass=Checked):
         """
         kind = self.dtype if dtype is ... else None if dtype is None else as_dtype(dtype)
         array = as_array(data, None if kind is None else kind.numpy, copy=True)
-        return new_leaf(array, self.device if device is None else device, requires_grad)
+        out = new_leaf(array, self.device if device is None else device, requires_grad)
+        return storage_options("new_tensor", out, layout, pin_memory)
 
     def new_full(self, size: int | Sequence[int], fill_value: Number, *, dtype: DType | None = None,
-                 device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+                 device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                 pin_memory: bool = False) -> Tensor:
         """A tensor of one value, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_full``.
 
         >>> mg.tensor([1]).new_full((2,), 5)
         tensor([5, 5])
         """
-        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype,
+        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,   # pyright: ignore[reportCallIssue]
                     device=self.device if device is None else device, requires_grad=requires_grad)
 
-    def new_zeros(self, *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike | None = None,
-                  requires_grad: bool = False) -> Tensor:
+    def new_zeros(self, *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: DType | None = None,
+                     device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                  pin_memory: bool = False) -> Tensor:
         """Zeros, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_zeros``.
 
         >>> mg.tensor([1]).new_zeros(2)
         tensor([0, 0])
         """
-        return self._filled(size, 0, dtype, device, requires_grad)
+        out = self._filled(sizes if size is None else (size,), 0, dtype, device, requires_grad)
+        return out if layout is None and pin_memory is False else storage_options("new_zeros", out, layout, pin_memory)
 
-    def new_ones(self, *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike | None = None,
-                 requires_grad: bool = False) -> Tensor:
+    def new_ones(self, *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: DType | None = None,
+                    device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                 pin_memory: bool = False) -> Tensor:
         """Ones, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_ones``.
 
         >>> mg.tensor([1]).new_ones(2)
         tensor([1, 1])
         """
-        return self._filled(size, 1, dtype, device, requires_grad)
+        out = self._filled(sizes if size is None else (size,), 1, dtype, device, requires_grad)
+        return out if layout is None and pin_memory is False else storage_options("new_ones", out, layout, pin_memory)
 
-    def new_empty(self, *size: int | Sequence[int], dtype: DType | None = None, device: DeviceLike | None = None,
-                  requires_grad: bool = False) -> Tensor:
+    def new_empty(self, *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: DType | None = None,
+                     device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                  pin_memory: bool = False) -> Tensor:
         """An uninitialised tensor, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty``.
 
         >>> mg.tensor([1]).new_empty(2).shape
         minigrad.Size([2])
         """
-        return self._filled(size, None, dtype, device, requires_grad)
+        out = self._filled(sizes if size is None else (size,), None, dtype, device, requires_grad)
+        return out if layout is None and pin_memory is False else storage_options("new_empty", out, layout, pin_memory)
 
     def new(self, *data: Any, device: DeviceLike | None = None) -> Tensor:
         """A tensor of this tensor's dtype, from sizes or from a sequence of numbers; else an empty one.
@@ -389,13 +397,14 @@ class Tensor(Conversions, metaclass=Checked):
         return from_legacy_arguments(self.dtype, data, self.device if device is None else device)
 
     def new_empty_strided(self, size: int | Sequence[int], stride: Sequence[int], *, dtype: DType | None = None,
-                          device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+                          device: DeviceLike | None = None, requires_grad: bool = False, layout: layout | None = None,
+                          pin_memory: bool = False) -> Tensor:
         """An uninitialised tensor with strides, by default of this tensor's dtype. Mirrors ``torch.Tensor.new_empty_strided``.
 
         >>> mg.tensor([1]).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
         """
-        return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype,
+        return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,   # pyright: ignore[reportCallIssue]
                              device=self.device if device is None else device, requires_grad=requires_grad)
 
     def _filled(self, size, value, dtype, device, requires_grad):
@@ -467,6 +476,6 @@ def install_methods(functions):
         setattr(Tensor, name, function)
 
 
-install_methods(properties.METHODS)
+install_methods(properties.METHODS | elements.METHODS)
 use_tensor_class(Tensor)
 use_operators(Tensor)

@@ -125,7 +125,7 @@ EXCEPTIONS = {
     "reshape": {ANY: [value(3), value(3)]}, "view": {ANY: [value(3), value(3)]}, "roll": {"dims": value(0)}, "rot90": {},
     "save": {"obj": square, "f": value("/dev/null")}, "scalar_tensor": {"s": value(2.0)}, "scatter": {"src": square}, "scatter_reduce": {},
     "searchsorted": {"sorted_sequence": VALUES["vec"], "input": VALUES["vec"]}, "select": {"index": value(0)}, "set_": {},
-    "set_default_dtype": {"d": lambda m: m.float32}, "narrow": {"start": value(0), "length": value(2)},
+    "set_default_dtype": {"d": lambda m: m.float32}, "narrow": {"start": value(0), "length": value(2)}, "narrow_copy": {"start": value(0), "length": value(2)},
     "solve": {}, "sum_to": {"x": square, "shape": value((3,))}, "sum_to_size": {ANY: [value(1), value(3)]}, "svd": {},
     "take": {}, "take_along_dim": {"dim": value(0)}, "tensor_split": {}, "tensordot": {"dims": value(1), "a": square, "b": square},
     "tile": {"dims": value((2, 1))}, "trapezoid": {}, "triangular_solve": {}, "tril_indices": {"row": value(3), "col": value(3)},
@@ -152,7 +152,7 @@ EXCEPTIONS = {
     "linalg.cross": {}, "linalg.vecdot": {"x": square, "y": square}, "linalg.matmul": {}, "logdet": {"input": definite}, "slogdet": {}, "det": {},
     "isin": {}, "stride": {"dim": value(0)}, "size": {"dim": value(0)}, "histc": {"min": value(0.0), "max": value(1.0), "bins": value(3)},
     "unique": {}, "log_softmax": {"dim": value(0)}, "softmax": {"dim": value(0)}, "glu": {},
-    "narrow_copy": {}, "cumulative_trapezoid": {}, "conv_tbc": {},
+    "cumulative_trapezoid": {}, "conv_tbc": {},
     # nn.functional
     **{f"{place}{kind}{n}d": {"input": PER_DIMENSION[n], "weight": lambda m, n=n, t=kind: m.ones(*((2, 1) if n == 1 else (1, 1)), *[2] * n) if t == "conv_transpose" else m.ones(1, 2 if n == 1 else 1, *[2] * n)}
        for n in (1, 2, 3) for kind in ("conv", "conv_transpose") for place in ("", "nn.functional.")},
@@ -184,6 +184,10 @@ EXCEPTIONS = {
         **dict.fromkeys(("query", "key", "value"), ones(2, 1, 4)), "embed_dim_to_check": value(4), "num_heads": value(2),
         "in_proj_weight": ones(12, 4), "in_proj_bias": ones(12), "bias_k": value(None), "bias_v": value(None), "add_zero_attn": value(False),
         "dropout_p": value(0.0), "out_proj_weight": ones(4, 4), "out_proj_bias": ones(4)},
+    "bitwise_left_shift": {"input": integers, "other": integers}, "bitwise_right_shift": {"input": integers, "other": integers},
+    "ldexp": {"other": integers}, "apply_": {"callable": value(abs)}, "map_": {"callable": value(max)}, "map2_": {"callable": value(max)},
+    "nn.functional.affine_grid": {"theta": ones(1, 2, 3), "size": value((1, 1, 4, 4)), "align_corners": value(False)},
+    "nn.functional.grid_sample": {"input": images, "grid": ones(1, 2, 2, 2), "align_corners": value(False)},
     # nn.init, nn.utils
     "nn.init.calculate_gain": {"nonlinearity": value("leaky_relu"), "param": value(0.5)}, "nn.init.dirac_": {"tensor": ones(2, 2, 2)},
     "nn.init.sparse_": {"sparsity": value(0.5)}, "nn.init.trunc_normal_": {"a": value(-1.0), "b": value(1.0)},
@@ -195,7 +199,7 @@ EXCEPTIONS = {
 # Public names that compute nothing, or have no argument that could be wrong.
 SKIPPED = {"load", "save", "explain", "show_config", "set_printoptions", "backward", "Tensor.backward", "cuda", "Tensor.cuda", "Tensor.pin_memory", "seed", "device",
            "Tensor.bump", "Tensor.as_subclass", "Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook", "Tensor.retain_grad", "Tensor.detach_",
-           "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms", "set_warn_always"}
+           "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms", "set_warn_always", "set_default_tensor_type"}
 
 
 @dataclass

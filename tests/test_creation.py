@@ -76,7 +76,9 @@ def test_tensors_in_lists():
     y = mg.tensor([x, mg.tensor(3)])
     assert y.tolist() == [2.0, 3.0] and y.dtype is mg.float32 and not y.requires_grad
     assert mg.tensor([[mg.tensor(1), 2], [3, mg.tensor(4)]]).tolist() == [[1, 2], [3, 4]]
-    assert mg.tensor([mg.ones(2), mg.zeros(2)]).tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    assert mg.tensor([mg.ones(1), mg.zeros(1, 1)]).tolist() == [1.0, 0.0]
+    with pytest.raises(ValueError, match="only one element tensors"):
+        mg.tensor([mg.ones(2), mg.zeros(2)])
 
 
 # name -> (function, the number that fills it)

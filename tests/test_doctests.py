@@ -28,10 +28,15 @@ CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential"
            "mg.library.CustomOpDef": library.CustomOpDef,
            "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
-NAMESPACES |= {"mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.rnn": nn.utils.rnn, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler,
+NAMESPACES |= {"mg.functional": mg.functional, "mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.rnn": nn.utils.rnn, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler,
                "mg.optim.swa_utils": optim.swa_utils, "mg.viz": mg.viz, "mg.linalg": mg.linalg, "mg.special": mg.special,
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
+
+# The surroundings of a program: minigrad/_late.py.
+NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
+    "amp", "autograd.profiler", "compiler", "cpu", "futures", "jit", "nn.parallel", "profiler", "serialization")}
+NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
 
 
 def public(namespace):
@@ -45,8 +50,8 @@ def documented():
     found, seen = {}, set()
     for prefix, namespace in {**NAMESPACES, **CLASSES}.items():
         for name in public(namespace):
-            getattr(namespace, name)        # imports a method that `import minigrad` leaves out
-            thing = inspect.getattr_static(namespace, name)
+            thing = getattr(namespace, name)        # imports what `import minigrad` leaves out, which getattr_static does not
+            thing = thing if isinstance(namespace, types.ModuleType) else inspect.getattr_static(namespace, name)
             thing = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
             own = getattr(thing, "home", [None])[0] or getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
             if isinstance(thing, (types.ModuleType, mg.dtype)) or not (callable(thing) or hasattr(thing, "__get__")):

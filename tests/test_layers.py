@@ -22,9 +22,9 @@ FILES = import_graph.files(ROOT)
 KNOWN = import_graph.modules([ROOT])
 
 # Layer -> the layers that it may import from, besides itself. `surface` is the common part of the documented Python layer.
-SURFACE = {"tensor", "_tensor", "creation", "dtypes", "random", "_arguments", "_warnings", "storage"}
+SURFACE = {"tensor", "_tensor", "creation", "dtypes", "random", "_arguments", "_warnings", "_absent", "storage"}
 BELOW = {
-    "errors": set(), "_version": set(), "_lazy": set(),
+    "errors": set(), "_version": set(), "_lazy": set(), "_late": set(),
     "kernels": {"errors"},
     "_core": {"errors"},
     "ops": {"_core", "kernels", "errors", "_lazy"},
@@ -32,19 +32,26 @@ BELOW = {
     "_debug": {"autograd", "surface", "_core", "errors"},
     "autograd": {"surface", "ops", "_core", "errors", "_lazy"},
     "linalg": {"ops", "errors"},
-    "cuda": {"kernels", "surface", "_core", "errors"},
+    "cuda": {"amp", "kernels", "surface", "_core", "errors"},
+    "amp": {"autograd", "surface", "errors"},
     "nn": {"autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
+    "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
-    "func": {"utils", "autograd", "surface", "_core", "errors"},
+    "func": {"utils", "autograd", "surface", "ops", "_core", "errors"},
     "distributed": {"nn", "autograd", "surface", "errors"},
-    "serialization": {"surface", "errors"},
+    "serialization": {"_serialization", "surface", "errors"},
+    "_serialization": {"nn", "surface", "ops", "_core", "errors"},
     "_build": {"kernels", "_version"},
     "_capi": set(),
+    "version": {"_version"},
     "types": set(),
 }
 # The top layer may import anything: the package itself, its commands, and what uses all of it.
-TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op"}
+TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op", "distributions", "run"}
+# Surroundings of a program, above all else too: imported when a program asks for one.
+TOP |= {"_dynamo", "accelerator", "backends", "compiler", "cpu", "futures", "hub", "jit", "mps", "multiprocessing",
+        "onnx", "profiler", "torch_version", "xpu"}
 
 
 def layer(module):

@@ -19,6 +19,7 @@ from minigrad._core.graph.thread_state import current
 from minigrad._core.surface.variable import Variable
 from minigrad._tensor.tensor_str import tensor_str
 from minigrad.creation._from_data import as_tensor
+from minigrad.creation._legacy import device_of_type
 from minigrad.dtypes import (
     TENSOR_TYPES,  # pyright: ignore[reportAttributeAccessIssue]
     TYPE_NAMES,  # pyright: ignore[reportAttributeAccessIssue]
@@ -30,6 +31,7 @@ from minigrad.dtypes import (
     float16,
     float32,
     float64,
+    get_default_dtype,
     int8,
     int16,
     int32,
@@ -92,30 +94,40 @@ class Conversions(Variable):
             return clone(self, memory_format=memory_format)
         return contiguous(out) if check_format("to", memory_format) == "contiguous_format" and out is not self else out
 
-    def type(self, dtype=None):
+    def type(self, dtype=None, non_blocking=False):
         """Return the name of this tensor's type, or this tensor in another dtype. Mirrors ``torch.Tensor.type``.
 
+        The name is PyTorch's, because programs compare it with ``"torch.FloatTensor"``.
+
         Args:
-            dtype (optional): a dtype, a type such as ``mg.DoubleTensor``, or the name of one; ``"torch.DoubleTensor"`` too.
+            dtype (optional): a dtype, a type such as ``mg.DoubleTensor``, or the name of one. Names may begin with ``torch.`` or
+                ``minigrad.``.
+            non_blocking (bool): do not wait for a copy from pinned memory to a GPU.
 
         Raises:
             ValueError: no type has this name.
-            TypeError: `dtype` is none of these.
+            TypeError: `dtype` is none of these, or a type of tensors on a GPU where there is none.
 
         >>> mg.zeros(2).type(mg.int64).dtype
         minigrad.int64
-        >>> mg.zeros(2).type("minigrad.DoubleTensor").type()
-        'minigrad.DoubleTensor'
+        >>> mg.zeros(2).type("torch.DoubleTensor").type()
+        'torch.DoubleTensor'
         """
         if dtype is None:
-            return f"minigrad.{'cuda.' * self.is_cuda}{TYPE_NAMES[self.dtype.name]}"
+            return f"torch.{'cuda.' * self.is_cuda}{TYPE_NAMES[self.dtype.name]}"
         if isinstance(dtype, str):
             package, _, name = dtype.partition(".")
             where, name = ("cuda", name[5:]) if name.startswith("cuda.") else ("cpu", name)
             if package not in ("torch", "minigrad") or name not in TENSOR_TYPES:
-                raise TensorValueError("MG-E302", f"invalid type: {dtype!r}", expected="minigrad.FloatTensor or its like")
-            return self.to(TENSOR_TYPES[name], device=where)
-        return self.to(TENSOR_TYPES.get(dtype.__name__, dtype) if isinstance(dtype, type) else dtype)
+                raise TensorValueError("MG-E302", f"invalid type: {dtype!r}", expected="torch.FloatTensor or its like")
+            return self.to(TENSOR_TYPES[name], device=where, non_blocking=non_blocking)
+        if isinstance(dtype, type) and dtype.__name__ in TENSOR_TYPES:
+            return self.to(TENSOR_TYPES[dtype.__name__], device=device_of_type(dtype) or "cpu", non_blocking=non_blocking)
+        if isinstance(dtype, type) and issubclass(dtype, Variable):
+            return self.to(get_default_dtype(), non_blocking=non_blocking)
+        if dtype in (float, int, bool, complex):
+            raise TensorValueError("MG-E302", f"invalid type: {dtype.__name__!r}", fix="a dtype, such as minigrad.float32")
+        return self.to(dtype, non_blocking=non_blocking)
 
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor in the dtype of `other`.
@@ -125,103 +137,104 @@ class Conversions(Variable):
         """
         return self.to(tensor_argument("type_as", other, "other").dtype)
 
-    def half(self) -> Tensor:
+    def half(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float16.
 
         >>> mg.tensor([1.5]).half()
         tensor([1.5000], dtype=minigrad.float16)
         """
-        return self.to(float16)
+        return self.to(float16, memory_format=memory_format)
 
-    def float(self) -> Tensor:
+    def float(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float32.
 
         >>> mg.tensor([1]).float()
         tensor([1.])
         """
-        return self.to(float32)
+        return self.to(float32, memory_format=memory_format)
 
-    def double(self) -> Tensor:
+    def double(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float64.
 
         >>> mg.tensor([1.5]).double()
         tensor([1.5000], dtype=minigrad.float64)
         """
-        return self.to(float64)
+        return self.to(float64, memory_format=memory_format)
 
-    def cfloat(self) -> Tensor:
+    def cfloat(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as complex64.
 
         >>> mg.tensor([1.5]).cfloat()
         tensor([1.5000+0.j])
         """
-        return self.to(complex64)
+        return self.to(complex64, memory_format=memory_format)
 
-    def cdouble(self) -> Tensor:
+    def cdouble(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as complex128.
 
         >>> mg.tensor([1.5]).cdouble()
         tensor([1.5000+0.j], dtype=minigrad.complex128)
         """
-        return self.to(complex128)
+        return self.to(complex128, memory_format=memory_format)
 
-    def char(self) -> Tensor:
+    def char(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int8.
 
         >>> mg.tensor([1.9]).char()
         tensor([1], dtype=minigrad.int8)
         """
-        return self.to(int8)
+        return self.to(int8, memory_format=memory_format)
 
-    def byte(self) -> Tensor:
+    def byte(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as uint8.
 
         >>> mg.tensor([1.9]).byte()
         tensor([1], dtype=minigrad.uint8)
         """
-        return self.to(uint8)
+        return self.to(uint8, memory_format=memory_format)
 
-    def short(self) -> Tensor:
+    def short(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int16.
 
         >>> mg.tensor([1.9]).short()
         tensor([1], dtype=minigrad.int16)
         """
-        return self.to(int16)
+        return self.to(int16, memory_format=memory_format)
 
-    def int(self) -> Tensor:
+    def int(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int32.
 
         >>> mg.tensor([1.9]).int()
         tensor([1], dtype=minigrad.int32)
         """
-        return self.to(int32)
+        return self.to(int32, memory_format=memory_format)
 
-    def long(self) -> Tensor:
+    def long(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int64.
 
         >>> mg.tensor([1.9]).long()
         tensor([1])
         """
-        return self.to(int64)
+        return self.to(int64, memory_format=memory_format)
 
-    def bool(self) -> Tensor:
+    def bool(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as bool: False where an element is 0.
 
         >>> mg.tensor([0., 0.5]).bool()
         tensor([False,  True])
         """
-        return self.to(bool_)
+        return self.to(bool_, memory_format=memory_format)
 
-    def cpu(self) -> Tensor:
+    def cpu(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor on the CPU; itself if it is there already.
 
         >>> mg.tensor([1.]).cpu()
         tensor([1.])
         """
-        return self.to(device="cpu")
+        return self.to(device="cpu", memory_format=memory_format)
 
-    def cuda(self, device: DeviceLike | None = None, non_blocking: _bool = False) -> Tensor:
+    def cuda(self, device: DeviceLike | None = None, non_blocking: _bool = False,
+             memory_format: memory_format | None = None) -> Tensor:
         """This tensor on a GPU; itself if it is there already.
 
         Args:
@@ -236,7 +249,7 @@ class Conversions(Variable):
         >>> x = x.cuda() if mg.cuda.is_available() else x
         """
         return self.to(device="cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device,
-                       non_blocking=non_blocking)
+                       non_blocking=non_blocking, memory_format=memory_format)
 
     # ---- to Python ------------------------------------------------------------------------------------------
 

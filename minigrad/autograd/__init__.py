@@ -24,7 +24,7 @@ from minigrad.autograd.grad_mode import (
     set_multithreading_enabled,
 )
 
-__getattr__, __dir__ = _lazy(__name__, modules=("forward_ad", "function", "functional", "variable"),
+__getattr__, __dir__ = _lazy(__name__, modules=("forward_ad", "function", "functional", "profiler", "variable"),
                              names={"function": "Function", "variable": "Variable"})
 
 __all__ = ["Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "enforce_grad_layout_policy",

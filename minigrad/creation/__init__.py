@@ -29,10 +29,11 @@ from minigrad.creation._legacy import (
     IntTensor,
     LongTensor,
     ShortTensor,
+    set_default_tensor_type,
 )
 from minigrad.creation._ranges import arange, linspace, logspace
 
 __all__ = ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
            "ShortTensor", "arange", "as_tensor", "broadcast_shapes", "empty", "empty_like", "empty_strided", "eye", "from_dlpack",
-           "from_numpy", "frombuffer", "full", "full_like", "linspace", "logspace", "ones", "ones_like", "scalar_tensor", "tensor",
-           "tril_indices", "triu_indices", "zeros", "zeros_like"]
+           "from_numpy", "frombuffer", "full", "full_like", "linspace", "logspace", "ones", "ones_like", "scalar_tensor",
+           "set_default_tensor_type", "tensor", "tril_indices", "triu_indices", "zeros", "zeros_like"]

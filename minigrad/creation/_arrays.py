@@ -4,21 +4,23 @@
       check_array             an array that can be the memory of a tensor
       array_of_numbers        numbers, in the dtype that belongs to them
       array_of_sequence       nested lists of numbers, arrays or tensors; `check_nested` checks that their lengths agree
+      as_lists                other sequences, such as a deque, as lists
 
 Mirrors ``torch/csrc/utils/tensor_new.cpp``. Read next: ``_from_data.py``, which makes tensors of the arrays.
 """
 
 import math
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
-from minigrad._core.graph.metadata import dtype_of
+from minigrad._core.graph.metadata import dtype_of, dtype_of_numpy
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.record.promotion import default_dtype, operands_dtype
 from minigrad.errors import OutOfMemoryError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base.rule import NUMBERS
+from minigrad.ops.base.rule import NUMBERS, convert_number
 
 __all__ = ["as_array", "check_array"]
 
@@ -35,8 +37,8 @@ def as_array(data, dtype, copy):
         array = check_array(np.asarray(data))
     elif isinstance(data, (float, int, complex)):
         array = array_of_numbers(data, dtype)
-    elif isinstance(data, (list, tuple, range)):
-        array = array_of_sequence(data, dtype)
+    elif is_sequence(data):
+        array = array_of_any_sequence(data, dtype)
     else:
         raise not_a_number_error(data, dtype)
     if dtype is not None and array.dtype != dtype:
@@ -80,10 +82,10 @@ def array_of_numbers(data, dtype):
                 raise TensorTypeError("MG-E306", "must be real number, not complex", expected=dtype.name)
             return array.astype(default_dtype().to_complex().numpy if dtype is None else dtype)
         if kind == "f":
-            if dtype is not None and dtype.kind in "iu" and not np.isfinite(array).all():
-                raise ShapeError("MG-E306", f"value cannot be converted to type {dtype.name} without overflow", found=str(data))
+            check_range(array, dtype)
             return array.astype(default_dtype().numpy) if dtype is None else array
         if kind in "bi":
+            check_range(array, dtype)
             return array
         if kind in "uO" and dtype is not None and dtype.kind in "fcb":
             try:
@@ -93,8 +95,60 @@ def array_of_numbers(data, dtype):
     raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
 
 
+def check_range(array, dtype):
+    """Raise if `dtype` is an integer dtype that cannot hold the smallest or the largest of the numbers in `array`."""
+    if dtype is not None and dtype.kind in "iu" and array.size and array.dtype != dtype:
+        for extreme in (array.min(), array.max()):
+            convert_number(extreme.item(), dtype_of_numpy(dtype))
+
+
+def is_sequence(data):
+    """Whether `data` has elements in an order. Text is no sequence of numbers, and a class is no sequence."""
+    return isinstance(data, (list, tuple, range)) or (
+        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, Mapping, type)))
+
+
+def array_of_any_sequence(data, dtype):
+    """Return nested sequences as an array. Lists, tuples and ranges are the fast case; other sequences become lists first."""
+    try:
+        return array_of_sequence(data, dtype)
+    except (TypeError, ValueError, ShapeError):
+        lists = as_lists(data, 0, {})
+        if lists is data:
+            raise
+    return array_of_sequence(lists, dtype)
+
+
+def as_lists(data, depth, seen):
+    """Return nested sequences as nested lists; `data` itself if every sequence in it is a list, a tuple or a range.
+
+    A tensor beside lists counts as a list of its elements. `seen` maps the id of a list to its result, since a list can hold one
+    list several times, or itself.
+    """
+    if isinstance(data, range) or depth > MOST_DIMENSIONS or not is_sequence(data) or hasattr(data, "__array__"):
+        return data
+    if id(data) not in seen:
+        seen[id(data)] = data
+        lists = [as_lists(item, depth + 1, seen) for item in elements_of(data)]
+        if isinstance(data, (list, tuple)) and all(new is old for new, old in zip(lists, data)):
+            lists = data
+        seen[id(data)] = lists
+    return seen[id(data)]
+
+
+def elements_of(data):
+    """Return the elements of a sequence. A tensor of several elements beside lists or arrays becomes one of these."""
+    if not isinstance(data, (list, tuple)):
+        return [data[i] for i in range(len(data))]
+    if isinstance(next(iter(data), None), (list, tuple)):
+        return [x.tolist() if isinstance(x, TensorBase) else x for x in data]
+    if isinstance(next(iter(data), None), np.ndarray):
+        return [x._meta.backend.kernels.to_host(x._array) if isinstance(x, TensorBase) else x for x in data]
+    return data
+
+
 def array_of_sequence(data, dtype):
-    """Return nested lists or tuples of numbers, arrays or 0-d tensors as an array."""
+    """Return nested lists or tuples of numbers, arrays or tensors of one element as an array."""
     sizes = sizes_of(data)
     check_size(sizes)
     check_nested(data, sizes, 0, dtype)
@@ -144,9 +198,17 @@ def leaves(data):
 
 
 def unwrap(data):
-    """Return nested lists with each tensor replaced by its array."""
-    return [x._meta.backend.kernels.to_host(x._array) if isinstance(x, TensorBase)
-            else unwrap(x) if isinstance(x, (list, tuple)) else x for x in data]
+    """Return nested lists with each tensor, of one element, replaced by its number."""
+    return [number_in(x) if isinstance(x, TensorBase) else unwrap(x) if isinstance(x, (list, tuple)) else x for x in data]
+
+
+def number_in(tensor):
+    """Return the only element of a tensor as a 0-d array, which keeps the dtype."""
+    if tensor._meta.numel != 1:
+        raise TensorValueError("MG-E306", "only one element tensors can be converted to Python scalars",
+                               found=f"a tensor of shape {list(tensor.shape)} in a list",
+                               fix="minigrad.stack(tensors), which also keeps the history")
+    return tensor._meta.backend.kernels.to_host(tensor._array).reshape(())
 
 
 def sizes_of(data):
@@ -162,6 +224,8 @@ def sizes_of(data):
         if not data:
             break
         data = data[0]
+    if isinstance(data, (str, bytes)):
+        raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
     return tuple(sizes)
 
 
@@ -180,7 +244,7 @@ def check_nested(data, sizes, dim, dtype):
         if isinstance(data, (list, tuple)):
             raise TensorTypeError("MG-E306", f"not a sequence of numbers: a {type(data).__name__} where a number was expected")
         if isinstance(data, (str, bytes)):
-            raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
+            raise TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
         if isinstance(data, type) or not (isinstance(data, NUMBERS) or hasattr(data, "__array__")):
             raise not_a_number_error(data, dtype)
         return

@@ -11,17 +11,15 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.record.promotion import default_dtype
 from minigrad.creation._from_data import new_leaf
+from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops.base.out import fills_out
 from minigrad.ops.base.rule import WRITTEN_AS, convert_number, flag, integers, number
-from minigrad.ops.shape.formats import check_format
 from minigrad.ops.shape.strided import as_strided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from minigrad.ops.shape.formats import memory_format
     from minigrad.types import DeviceLike, DType, Number, Tensor
 
 __all__ = ["empty", "empty_like", "empty_strided", "full", "full_like", "ones", "ones_like", "scalar_tensor", "zeros", "zeros_like"]
@@ -126,55 +124,56 @@ def like_arguments(input, dtype, device):
     return input.dtype if dtype is None else dtype, input.device if device is None else device
 
 
-def zeros_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
-               memory_format: memory_format | None = None) -> Tensor:
+@takes_storage_options
+def zeros_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike | None = None,
+               requires_grad: bool = False) -> Tensor:
     """Zeros in the shape and dtype of `input`. Mirrors ``torch.zeros_like``.
 
     >>> mg.zeros_like(mg.tensor([1, 2]))
     tensor([0, 0])
     """
-    check_format("zeros_like", memory_format)
     dtype, device = like_arguments(input, dtype, device)
     return fill_leaf("zeros_like", (tuple(input.shape),), 0, dtype, device, requires_grad)
 
 
-def ones_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
-              memory_format: memory_format | None = None) -> Tensor:
+@takes_storage_options
+def ones_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike | None = None,
+              requires_grad: bool = False) -> Tensor:
     """Ones in the shape and dtype of `input`. Mirrors ``torch.ones_like``.
 
     >>> mg.ones_like(mg.tensor([1., 2.]))
     tensor([1., 1.])
     """
-    check_format("ones_like", memory_format)
     dtype, device = like_arguments(input, dtype, device)
     return fill_leaf("ones_like", (tuple(input.shape),), 1, dtype, device, requires_grad)
 
 
+@takes_storage_options
 def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None, device: DeviceLike | None = None,
-              requires_grad: bool = False, memory_format: memory_format | None = None) -> Tensor:
+              requires_grad: bool = False) -> Tensor:
     """One value in the shape and dtype of `input`. Mirrors ``torch.full_like``.
 
     >>> mg.full_like(mg.tensor([1., 2.]), 3)
     tensor([3., 3.])
     """
-    check_format("full_like", memory_format)
     dtype, device = like_arguments(input, dtype, device)
     value = number(fill_value, "fill_value", "full_like")
     return fill_leaf("full_like", (tuple(input.shape),), value, dtype, device, requires_grad)
 
 
-def empty_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
-               memory_format: memory_format | None = None) -> Tensor:
+@takes_storage_options
+def empty_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike | None = None,
+               requires_grad: bool = False) -> Tensor:
     """Elements that have not been set, in the shape and dtype of `input`. Mirrors ``torch.empty_like``.
 
     >>> mg.empty_like(mg.zeros(2, 3)).shape
     minigrad.Size([2, 3])
     """
-    check_format("empty_like", memory_format)
     dtype, device = like_arguments(input, dtype, device)
     return empty(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@takes_storage_options
 def empty_strided(size: int | Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, device: DeviceLike | None = None,
                   requires_grad: bool = False) -> Tensor:
     """Elements that have not been set, in a shape and with strides. Mirrors ``torch.empty_strided``.
@@ -203,6 +202,7 @@ def empty_strided(size: int | Sequence[int], stride: Sequence[int], *, dtype: DT
     return new_leaf(whole._array, device, requires_grad)        # pyright: ignore[reportAttributeAccessIssue]
 
 
+@takes_storage_options
 def scalar_tensor(s: Number, *, dtype: DType | None = None, device: DeviceLike | None = None,
                   requires_grad: bool = False) -> Tensor:
     """A 0-d tensor, float32 unless told otherwise. Mirrors ``torch.scalar_tensor``.

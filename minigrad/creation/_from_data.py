@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["as_tensor", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
 
 
-def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
     """Make a tensor with a copy of `data`.
 
     Args:
@@ -36,6 +37,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
         dtype (optional): the dtype of the result.
         device (optional): the device of the result; by default the CPU, or the device of `data` if that is a tensor.
         requires_grad (bool): record the ops on it.
+        pin_memory (bool): put it into pinned memory, which a GPU reads directly (see `Tensor.pin_memory`).
 
     Mirrors ``torch.tensor``.
 
@@ -54,7 +56,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
                       UserWarning, stacklevel=2)
         device = data.device if device is None else device
     array = as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=True)
-    return new_leaf(array, device, requires_grad)
+    out = new_leaf(array, device, requires_grad)
+    return out.pin_memory() if pin_memory is not False and flag(pin_memory, "pin_memory", "tensor") else out
 
 
 def new_leaf(array, device, requires_grad):
@@ -111,11 +114,13 @@ def warn_if_read_only(array, what):
                       "tensor fails. Copy it first if you need to write.", UserWarning, stacklevel=3)
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor:
     """Make a tensor on the memory of another library's tensor, through the DLPack protocol. Mirrors ``torch.from_dlpack``.
 
     Args:
         ext_tensor: an object with ``__dlpack__`` and ``__dlpack_device__``.
+        device (optional): copy the result to this device.
+        copy (bool, optional): whether to make a copy, instead of sharing the memory.
 
     >>> import numpy as np
     >>> mg.from_dlpack(np.arange(3.0))
@@ -124,9 +129,13 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TensorTypeError("MG-E305", f"from_dlpack(): expected an object with __dlpack__, got {type(ext_tensor).__name__}")
     try:
-        return new_leaf(np.from_dlpack(ext_tensor), None, False)
+        array = np.from_dlpack(ext_tensor)
     except BufferError as error:
         raise TensorTypeError("MG-E305", f"from_dlpack(): {error}") from None
+    if copy is not None and flag(copy, "copy", "from_dlpack"):
+        array = array.copy()
+    out = new_leaf(array, None, False)
+    return out if device is None else out.to(as_device(device))
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:

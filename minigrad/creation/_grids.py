@@ -14,9 +14,9 @@ from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.record.promotion import default_dtype
 from minigrad.creation._filled import sizes_argument
 from minigrad.creation._from_data import new_leaf
+from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_dtype, int64
 from minigrad.errors import ShapeError
-from minigrad.ops.base.out import fills_out
 from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def triangle(function, row, col, offset, dtype, device, keep):
         raise translate_kernel_error(function, error) from None
 
 
+@takes_storage_options
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: DeviceLike | None = None) -> Tensor:
     """The indices of what lies on and below a diagonal of a row by col matrix, as two rows. Mirrors ``torch.tril_indices``.
 
@@ -69,6 +70,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
     return triangle("tril_indices", row, col, offset, dtype, device, lambda i, j: j <= i)
 
 
+@takes_storage_options
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: DeviceLike | None = None) -> Tensor:
     """The indices of what lies on and above a diagonal of a row by col matrix, as two rows. Mirrors ``torch.triu_indices``.
 

@@ -16,9 +16,9 @@ import numpy as np
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import default_dtype
 from minigrad.creation._from_data import new_leaf
+from minigrad.creation._options import fills_out
 from minigrad.dtypes import as_dtype, float64, int64
 from minigrad.errors import AutogradError, ShapeError
-from minigrad.ops.base.out import fills_out
 from minigrad.ops.base.rule import integer, number, real
 
 if TYPE_CHECKING:

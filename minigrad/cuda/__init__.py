@@ -19,6 +19,7 @@ import contextlib
 from minigrad.cuda import _devices
 from minigrad.cuda._numba import as_numba, numba_stream
 from minigrad.cuda._pinned import METHODS
+from minigrad.creation._legacy import cuda_type
 from minigrad.errors import OutOfMemoryError, ShapeError
 from minigrad.tensor import install_methods
 
@@ -58,8 +59,9 @@ def get_device_name(device=None):
     Args:
         device (device, str or int, optional): the GPU; by default `current_device`.
     """
+    index = _devices.as_cuda(device).index
     from numba import cuda
-    name = getattr(cuda.gpus[_devices.as_cuda(device).index], "name", b"simulator of numba-cuda")
+    name = getattr(cuda.gpus[index], "name", b"simulator of numba-cuda")
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
@@ -148,8 +150,8 @@ class Event:
     """
 
     def __init__(self, enable_timing=False):
-        from numba import cuda
         _devices.find_device(None)
+        from numba import cuda
         self._event = cuda.event()      # it measures time by default; the simulator's event takes no arguments
 
     def record(self, stream=None):
@@ -175,8 +177,8 @@ class Event:
 
 def synchronize(device=None):
     """Wait until a GPU has done all its work. Mirrors ``torch.cuda.synchronize``."""
-    from numba import cuda
     _devices.as_cuda(device)
+    from numba import cuda
     cuda.synchronize()
 
 
@@ -184,16 +186,16 @@ def synchronize(device=None):
 
 
 def memory_allocated(device=None):
-    """The number of bytes that the tensors on a GPU take. Mirrors ``torch.cuda.memory_allocated``."""
-    return _devices.as_cuda(device).statistics.allocated
+    """The number of bytes that the tensors on a GPU take; 0 without one. Mirrors ``torch.cuda.memory_allocated``."""
+    return _devices.as_cuda(device).statistics.allocated if is_available() else 0
 
 
 def max_memory_allocated(device=None):
-    """The largest `memory_allocated` since the start, or since the last `reset_peak_memory_stats`.
+    """The largest `memory_allocated` since the start, or since the last `reset_peak_memory_stats`; 0 without a GPU.
 
     Mirrors ``torch.cuda.max_memory_allocated``.
     """
-    return _devices.as_cuda(device).statistics.most
+    return _devices.as_cuda(device).statistics.most if is_available() else 0
 
 
 def reset_peak_memory_stats(device=None):
@@ -207,6 +209,27 @@ def empty_cache():
     if _devices.devices:
         from minigrad.kernels.cuda.runtime.driver import trim
         trim()
+
+
+# Names that few programs use, and the modules that have them: imported when a program asks for one.
+_MORE = {name: module for module, names in {
+    "_more": ("can_device_access_peer", "device", "get_arch_list", "get_device_capability", "get_device_properties", "init",
+              "is_bf16_supported", "is_initialized", "max_memory_reserved", "mem_get_info", "memory_reserved", "memory_summary",
+              "reset_max_memory_allocated", "set_device"),
+    "random": ("get_rng_state", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all", "set_rng_state"),
+}.items() for name in names}
+
+
+def __getattr__(name):
+    """Import a module when a program reads one of its names, such as the legacy types, ``mg.cuda.FloatTensor``."""
+    if name in _MORE or name in ("amp", "random"):
+        import importlib
+        module = importlib.import_module(f"minigrad.cuda.{_MORE.get(name, name)}")
+        return getattr(module, name) if name in _MORE else module
+    found = cuda_type(name)
+    if found is None:
+        raise AttributeError(f"module 'minigrad.cuda' has no attribute {name!r}")
+    return found
 
 
 install_methods(METHODS)

@@ -271,7 +271,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "max_pool_backward": ("g, index, x_shape, n", "g added at the positions in planes of n dimensions"),
     "max_pool_select": ("x, index, n", "x at the positions"),
     "resample": ("x, dim, starts, columns, weights", "sums along dim: z[i] = sum of weights[t] x[columns[t]], as in resampling.py"),
-    # random numbers, from a numpy.random.Generator
+    # random numbers, from a RandomStream (random/_stream.py)
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),
     "poisson": ("generator, x", "random counts whose mean is x"),

@@ -15,7 +15,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.creation import empty, eye
+from minigrad.creation import empty, empty_like, eye
 from minigrad.dtypes import float64
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import diagonal, log1p, where
@@ -151,9 +151,10 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
                   generator: Generator | None = None) -> Tensor:
     """Fill with random numbers from a normal distribution that is truncated to [a, b].
 
-    A sample is F⁻¹(u), where F is the distribution function and u is uniform between F(a) and F(b). Far from the mean, F rounds to
-    0 or 1. There we draw x = √(a² - 2 log u), accept it with probability a / x, and otherwise draw again (Marsaglia, "Generating a
-    variable from the tail of the normal distribution", 1964).
+    Samples outside the bounds are drawn again. Where fewer than 30% of the samples are inside, we propose uniform samples instead,
+    accept each with a probability proportional to its density, and draw the others again (von Neumann, "Various techniques used in
+    connection with random digits", 1951). More than two standard deviations from the mean we draw x = √(a² - 2 log u), and accept
+    it with probability a / x (Marsaglia, "Generating a variable from the tail of the normal distribution", 1964).
 
     Args:
         tensor (Tensor): of any shape and floating point dtype; it is overwritten.
@@ -161,7 +162,7 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
         a, b (float): the bounds.
         generator (Generator, optional): the source of random numbers.
 
-    Mirrors ``torch.nn.init.trunc_normal_``, which instead draws samples outside the bounds again.
+    Mirrors ``torch.nn.init.trunc_normal_``, which proposes uniform samples in the tail, too.
 
     Raises:
         RuntimeError: a > b, `std` is not positive, or `tensor` has no floating point dtype.
@@ -179,16 +180,14 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
                       UserWarning, stacklevel=2)
-    low, high = [(bound - mean) / std if std else math.copysign(math.inf, bound - mean) for bound in (a, b)]
+    low, high = (a - mean) / std, (b - mean) / std
     with no_grad():
         if low > 2 or high < -2:
             x = draw_tail(tensor.shape, min(abs(low), abs(high)), max(abs(low), abs(high)), generator)
-            x = x if low > 2 else -x
-        else:
-            u = empty(tensor.shape, dtype=float64)
-            u.uniform_(math.erf(low / math.sqrt(2)), math.erf(high / math.sqrt(2)), generator=generator)
-            x = u.erfinv_() * math.sqrt(2)
-        return tensor.copy_(x * std + mean).clamp_(a, b)
+            return tensor.copy_((x if low > 2 else -x) * std + mean).clamp_(a, b)
+        inside = (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2))) / 2
+        draw = draw_normal_between if inside > 0.3 else draw_uniform_by_density
+        return tensor.copy_(draw(tensor, mean, std, a, b, generator))
 
 
 def draw_tail(shape, low, high, generator):
@@ -204,6 +203,35 @@ def draw_tail(shape, low, high, generator):
     while rejected.any():
         x = where(rejected, propose(), x)
         rejected = rejected & (draw_uniform() * x > low)
+    return x
+
+
+def draw_normal_between(like, mean, std, a, b, generator):
+    """Draw normal samples in the shape and dtype of `like`; draw those outside [a, b] again."""
+    a, b = [like.new_tensor(bound).item() for bound in (a, b)]      # as numbers of the dtype
+    x = empty_like(like).normal_(mean, std, generator=generator)
+    outside = (x < a) | (x > b)
+    while outside.any():
+        x = where(outside, empty_like(like).normal_(mean, std, generator=generator), x)
+        outside = (x < a) | (x > b)
+    return x
+
+
+def draw_uniform_by_density(like, mean, std, a, b, generator):
+    """Draw uniform samples between a and b, and accept each with probability density(x) / density(mode)."""
+    a, b = max(a, mean - 9 * std), min(b, mean + 9 * std)       # beyond lie 2e-19 of all samples
+    mode = max(a, min(mean, b))
+    log_of_peak = -0.5 * ((mode - mean) / std) ** 2
+
+    def propose():
+        x = empty_like(like).uniform_(a, b, generator=generator)
+        log_density = ((x - mean) / std) ** 2 * -0.5 - log_of_peak
+        return x, empty_like(like).uniform_(generator=generator).log() > log_density
+
+    x, rejected = propose()
+    while rejected.any():
+        again, rejected_again = propose()
+        x, rejected = where(rejected, again, x), rejected & rejected_again
     return x
 
 
@@ -232,10 +260,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     if not tensor.numel():
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
-    shape = (rows, columns) if rows >= columns else (columns, rows)
-    sample = normal_(empty(shape, dtype=float64), 0.0, 1.0, generator)
     with no_grad():
-        q, r = linalg_qr(sample)
+        sample = tensor.new_empty(rows, columns).normal_(generator=generator)
+        q, r = linalg_qr(sample if rows >= columns else sample.T)
         q = q * where(diagonal(r) < 0, -gain, gain)     # with r's diagonal positive, all matrices are equally likely
         return tensor.copy_((q if rows >= columns else q.T).reshape(tensor.shape))
 

@@ -21,14 +21,16 @@ from minigrad._core.surface.operators import use_rules
 from minigrad._lazy import LateMethod, lazy
 from minigrad.ops.base import inplace, overwriting, registry
 from minigrad.ops.base.inplace_pairs import IN_PLACE
+from minigrad.ops.base.keywords import accept_names, accept_names_everywhere
 from minigrad.ops.base.overwriting import fill
-from minigrad.ops.elementwise import arithmetic, comparison, rounding, selection, special
+from minigrad.ops.elementwise import arithmetic, bits, comparison, rounding, selection, special
 from minigrad.ops.index import getitem
 from minigrad.ops.index.take import index_reduce_, scatter_reduce_
 from minigrad.ops.linalg import matrix, products
 from minigrad.ops.nn.softmax import log_softmax, softmax
 from minigrad.ops.shape import clone_cast
 from minigrad.ops.elementwise.arithmetic import *
+from minigrad.ops.elementwise.bits import *
 from minigrad.ops.elementwise.clamp import *
 from minigrad.ops.elementwise.comparison import *
 from minigrad.ops.elementwise.complex_numbers import *
@@ -105,17 +107,19 @@ LATE = {
     "nn.pooling": "max_pool1d max_pool2d max_pool3d",
     "nn.unfolding": "channel_shuffle pixel_shuffle pixel_unshuffle",
 }
-get_late, __dir__ = lazy(__name__, names=LATE)
+get_late, __dir__ = lazy(__name__, names={**LATE, "linalg.norms": f"{LATE['linalg.norms']} renorm_"})    # renorm_ is only a method
 
 
 def __getattr__(name):
     """Import what has this name. `REGISTRY` is complete: the first one to ask for it imports all modules."""
-    if name != "REGISTRY":
-        return get_late(name)
-    for family in ("linalg", "nn"):
-        for stem in modules_of(family):
-            import_module(f"minigrad.ops.{family}.{stem}")
-    return registry.REGISTRY
+    if name == "REGISTRY":
+        for family in ("linalg", "nn"):
+            for stem in modules_of(family):
+                import_module(f"minigrad.ops.{family}.{stem}")
+        return registry.REGISTRY
+    found = get_late(name)
+    globals()[name] = accept_names_everywhere({name: found}).get(name, found)
+    return globals()[name]
 
 
 def first_parameter(function):
@@ -131,9 +135,9 @@ FUNCTIONS = {"bilinear", "bucketize", "cdist", "chain_matmul", "combinations", "
 # Functions that are also methods: their first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if first_parameter(globals()[name]) in ("input", "tensor") and name not in FUNCTIONS}
-METHODS |= {name: LateMethod(f"minigrad.ops.{module}", name) for module, names in LATE.items() if module.startswith("linalg.")
+METHODS |= {name: LateMethod("minigrad.ops", name) for module, names in LATE.items() if module.startswith("linalg.")
             for name in names.split() if name not in FUNCTIONS}
-METHODS["renorm_"] = LateMethod("minigrad.ops.linalg.norms", "renorm_")
+METHODS["renorm_"] = LateMethod("minigrad.ops", "renorm_")
 METHODS |= inplace.METHODS | IN_PLACE
 # Where a function has several names, its in-place method has them too: subtract_, arcsin_.
 METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__ if globals()[name].__name__ + "_" in METHODS}
@@ -142,7 +146,7 @@ METHODS |= {f"__i{operator}__": METHODS[name] for operator, name in {
     "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_", "floordiv": "floor_divide_", "mod": "remainder_",
     "and": "bitwise_and_", "or": "bitwise_or_", "xor": "bitwise_xor_"}.items()}
 METHODS |= {"__floordiv__": rounding.floordiv, "__rfloordiv__": rounding.rfloordiv, "__mod__": rounding.mod,
-            "__rmod__": rounding.rmod}
+            "__rmod__": rounding.rmod, "__lshift__": bits.bitwise_left_shift, "__rshift__": bits.bitwise_right_shift}
 
 
 def where_method(self, condition: Tensor, other: Tensor | Number) -> Tensor:
@@ -160,8 +164,13 @@ def where_method(self, condition: Tensor, other: Tensor | Number) -> Tensor:
     return selection.where(condition, self, other)
 
 
-METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": scatter_reduce_,
-            "index_reduce_": index_reduce_}
+# NumPy's names for arguments: mg.cumsum(x, axis=0), x.cumsum(axis=0). The functions in the modules below do without.
+RENAMED = accept_names_everywhere({name: globals()[name] for name in __all__} | METHODS)
+globals().update({name: RENAMED[name] for name in __all__ if name in RENAMED})
+METHODS |= {name: RENAMED[name] for name in METHODS if name in RENAMED}
+
+METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": accept_names(scatter_reduce_),
+            "index_reduce_": accept_names(index_reduce_)}
 
 upcalls.clone = clone_cast.clone
 upcalls.copied = overwriting.copy_strided

@@ -3,9 +3,15 @@
 Mirrors ``torch/optim/lr_scheduler.py``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer, per_group
+
+if TYPE_CHECKING:
+    from minigrad.optim.optimizer import Optimizer
 
 __all__ = ["CosineAnnealingLR", "CosineAnnealingWarmRestarts", "OneCycleLR"]
 
@@ -28,12 +34,12 @@ class CosineAnnealingLR(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         t, T, low = self.last_epoch, self.T_max, self.eta_min
         if t == 0:
             return self._current_lrs()
@@ -71,7 +77,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1):
         check(isinstance(T_0, int) and T_0 > 0, f"Expected positive integer T_0, but got {T_0}")
         check(isinstance(T_mult, int) and T_mult >= 1, f"Expected integer T_mult >= 1, but got {T_mult}")
         self.T_0 = self.T_i = T_0
@@ -80,11 +86,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         half = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
         return [self.eta_min + (lr - self.eta_min) * half for lr in self.base_lrs]
 
-    def step(self, epoch=None):
+    def step(self, epoch: float | None = None) -> None:
         """Go to the next epoch, or to `epoch`. It may be a fraction, which follows the curve within an epoch.
 
         Raises:
@@ -138,9 +144,11 @@ class OneCycleLR(LRScheduler):
     [0.25]
     """
 
-    def __init__(self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
-                 anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
-                 final_div_factor=1e4, three_phase=False, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
+                 epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
+                 anneal_strategy: str = "cos", cycle_momentum: bool = True, base_momentum: float | list[float] = 0.85,
+                 max_momentum: float | list[float] = 0.95, div_factor: float = 25.0, final_div_factor: float = 1e4,
+                 three_phase: bool = False, last_epoch: int = -1):
         check_optimizer(optimizer)
         self.total_steps = count_steps(total_steps, epochs, steps_per_epoch)
         check(isinstance(pct_start, float) and 0 <= pct_start <= 1,
@@ -185,7 +193,7 @@ class OneCycleLR(LRScheduler):
             return start + (end - start) * part
         return end + (start - end) / 2 * (1 + math.cos(math.pi * part))
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         t = self.last_epoch
         check(t <= self.total_steps, f"Tried to step {t} times. The specified number of total steps is {self.total_steps}")
         i = begin = 0

@@ -9,13 +9,22 @@
 Mirrors ``torch/optim/lr_scheduler.py``.
 """
 
+from __future__ import annotations
+
 import types
 from bisect import bisect_right
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from minigrad._arguments import callable_argument, listed
 from minigrad.ops.base.rule import real
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from minigrad.optim.optimizer import Optimizer
 
 __all__ = ["ConstantLR", "ExponentialLR", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "StepLR"]
 
@@ -26,20 +35,21 @@ class _Lambdas(LRScheduler):
     The state dict has no functions, because they cannot be saved. It has the attributes of other callable objects.
     """
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+                 last_epoch: int = -1):
         groups = len(check_optimizer(optimizer).param_groups)
         functions = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * groups
         self.lr_lambdas = [callable_argument(f, "lr_lambda", type(self).__name__) for f in functions]
         check(len(self.lr_lambdas) == groups, f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return all attributes except the optimizer and the functions."""
         state = super().state_dict()
         state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas]
         return state
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Load the result of `state_dict`."""
         for own, state in zip(self.lr_lambdas, state_dict["lr_lambdas"]):
             if state is not None:
@@ -61,7 +71,7 @@ class LambdaLR(_Lambdas):
     [0.25]
     """
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         return [lr * f(self.last_epoch) for lr, f in zip(self.base_lrs, self.lr_lambdas)]
 
 
@@ -79,7 +89,7 @@ class MultiplicativeLR(_Lambdas):
     [0.5]
     """
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         lrs = self._current_lrs()
         return lrs if self.last_epoch <= 0 else [lr * f(self.last_epoch) for lr, f in zip(lrs, self.lr_lambdas)]
 
@@ -99,12 +109,12 @@ class StepLR(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         return self._current_lrs() if self.last_epoch == 0 or self.last_epoch % self.step_size else self._scaled_lrs(self.gamma)
 
     def _get_closed_form_lr(self):
@@ -126,13 +136,13 @@ class MultiStepLR(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1):
         self.milestones = Counter([real(epoch, "milestones", "MultiStepLR")
                                    for epoch in listed(milestones, "milestones", "MultiStepLR")])
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         times = self.milestones.get(self.last_epoch, 0)
         return self._scaled_lrs(self.gamma ** times) if times else self._current_lrs()
 
@@ -154,11 +164,11 @@ class ExponentialLR(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer, gamma, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         return self._current_lrs() if self.last_epoch == 0 else self._scaled_lrs(self.gamma)
 
     def _get_closed_form_lr(self):
@@ -182,13 +192,13 @@ class ConstantLR(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1):
         check(0 <= factor <= 1, "Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         if self.last_epoch == 0:
             return self._scaled_lrs(self.factor)
         return self._scaled_lrs(1.0 / self.factor) if self.last_epoch == self.total_iters else self._current_lrs()
@@ -218,7 +228,8 @@ class LinearLR(LRScheduler):
     [0.75]
     """
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
+                 last_epoch: int = -1):
         check(0 < start_factor <= 1, "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         check(0 <= end_factor <= 1, "Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor = start_factor
@@ -226,7 +237,7 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         if self.last_epoch == 0:
             return self._scaled_lrs(self.start_factor)
         if self.last_epoch > self.total_iters:
@@ -257,12 +268,12 @@ class PolynomialLR(LRScheduler):
     [0.75]
     """
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         t, n = self.last_epoch, self.total_iters
         return self._current_lrs() if t == 0 or t > n else self._scaled_lrs(((1.0 - t / n) / (1.0 - (t - 1) / n)) ** self.power)
 

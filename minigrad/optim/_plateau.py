@@ -3,9 +3,17 @@
 Mirrors ReduceLROnPlateau of ``torch/optim/lr_scheduler.py``.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from minigrad.optim.optimizer import Optimizer
 
 __all__ = ["ReduceLROnPlateau"]
 
@@ -36,8 +44,8 @@ class ReduceLROnPlateau(LRScheduler):
     [0.5]
     """
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0,
-                 eps=1e-8):
+    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
+                 threshold_mode: str = "rel", cooldown: int = 0, min_lr: float | list[float] = 0, eps: float = 1e-8):
         check(factor < 1.0, "Factor should be < 1.0.")
         self.factor = factor
         self.optimizer = check_optimizer(optimizer)
@@ -59,7 +67,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def step(self, metrics, epoch=None):  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Take the metric of this epoch, a number or a tensor of one element, and set the learning rates."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

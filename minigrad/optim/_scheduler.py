@@ -60,7 +60,7 @@ class LRScheduler:
     [0.5]
     """
 
-    def __init__(self, optimizer, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         self.optimizer = check_optimizer(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -73,7 +73,7 @@ class LRScheduler:
         self._step_count = 0
         self.step()
 
-    def get_lr(self):
+    def get_lr(self) -> list[float]:
         """Return a list with the learning rate of each group for `last_epoch`. Every subclass defines its own."""
         raise AutogradNotImplementedError("MG-E330", f"{type(self).__name__} has no method get_lr()",
                                           fix="define it: it returns a list with the learning rate of each group")

@@ -1,11 +1,19 @@
 """Schedules made of schedules: one after the other, or all together. Mirrors ``torch/optim/lr_scheduler.py``."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
-from typing import Any
+from typing import TYPE_CHECKING
 
 from minigrad._arguments import sized
 from minigrad.optim._plateau import ReduceLROnPlateau
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from minigrad.optim.optimizer import Optimizer
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
 
@@ -30,12 +38,12 @@ class _Several(LRScheduler):
                   f"index {i} has another.")
         return optimizer
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return all attributes except the optimizer, with the states of the schedules."""
         state = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
         return {**state, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Load the result of `state_dict`."""
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"]):
             scheduler.load_state_dict(state)
@@ -62,7 +70,7 @@ class SequentialLR(_Several):
     [0.5]
     """
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int], last_epoch: int = -1):
         self._check(schedulers, check_optimizer(optimizer))
         check(len(sized(milestones, "milestones", "SequentialLR")) == len(schedulers) - 1,
               "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but "
@@ -78,7 +86,7 @@ class SequentialLR(_Several):
         schedulers[0].step()                        # and repeat it for the first schedule
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self):  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Go to the next epoch."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -109,12 +117,12 @@ class ChainedScheduler(_Several):
     [0.25]
     """
 
-    def __init__(self, schedulers, optimizer=None):
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         self.optimizer = self._check(schedulers, optimizer)
         self._schedulers = schedulers
         self._last_lr = schedulers[-1]._current_lrs()
 
-    def step(self):  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Go to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()

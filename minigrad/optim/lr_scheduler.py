@@ -28,3 +28,6 @@ from minigrad.optim._sequence import ChainedScheduler, SequentialLR
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler",
            "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau",
            "SequentialLR", "StepLR"]
+
+for _class in __all__:      # programs print the place of a schedule, and PyTorch's is this module
+    globals()[_class].__module__ = __name__

@@ -1,8 +1,8 @@
 """Generators of random numbers, the default one, and its state.
 
-The stream is Philox (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011). It is counter-based: the kernels
-of a GPU take a key from it and count on by themselves (kernels/cuda/elementwise/randoms.py). The same seed gives the same
-numbers, but the CPU, a GPU and PyTorch each give different ones.
+A generator on a CPU gives the same numbers as PyTorch's for the same seed: its words are those of the same Mersenne Twister, and
+the kernels make numbers of them in the same way (random/_stream.py). On a GPU, each call takes a key from this stream, and
+the kernels count on by themselves; there the numbers are not PyTorch's.
 
 Mirrors ``torch/random.py`` and ``torch.Generator``.
 """
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minigrad.dtypes import as_device
-from minigrad.errors import TensorTypeError
+from minigrad.creation import from_numpy
+from minigrad.dtypes import as_device, uint8
+from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.random._stream import RandomStream
+from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
-
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 
@@ -46,16 +47,18 @@ class Generator:
         """
         if not isinstance(seed, (int, np.integer)):
             raise TensorTypeError("MG-E201", f"manual_seed expected a long, but got {type(seed).__name__}")
-        self._seed = int(seed)
-        self._numpy = None
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise TensorValueError("MG-E302", "Overflow when unpacking long long", expected="a seed of 64 bits", found=str(seed))
+        self._seed = int(seed) % (1 << 64)
+        self._stream = None
         return self
 
     @property
-    def numpy(self):
-        """The NumPy generator behind this one. Made on first use: importing ``numpy.random`` takes 10 ms."""
-        if self._numpy is None:
-            self._numpy = np.random.Generator(np.random.Philox(self._seed % (1 << 64)))
-        return self._numpy
+    def stream(self):
+        """The words behind the numbers. Made on first use: importing ``numpy.random`` takes 10 ms."""
+        if self._stream is None:
+            self._stream = RandomStream(self._seed)
+        return self._stream
 
     def initial_seed(self):
         """The seed with which the stream began.
@@ -76,7 +79,7 @@ class Generator:
         return self._seed
 
     def get_state(self):
-        """Where in the stream it is: pass it to `set_state` to go on from here again.
+        """Where in the stream it is, 5056 bytes as in PyTorch: pass them to `set_state` to go on from here again.
 
         >>> g = mg.Generator()
         >>> state = g.get_state()
@@ -84,23 +87,27 @@ class Generator:
         >>> mg.rand(2, generator=g.set_state(state)).tolist() == a.tolist()
         True
         """
-        return self._seed, self.numpy.bit_generator.state
+        return from_numpy(self.stream.save_state(self._seed))
 
     def set_state(self, new_state):
-        """Go on from where `get_state` was called; returns this generator.
+        """Go on from where `get_state` was called; returns this generator. PyTorch's states work as well.
+
+        Raises:
+            TypeError: `new_state` is no tensor of bytes.
+            RuntimeError: it is no state of a generator.
 
         >>> g = mg.Generator()
         >>> g.set_state(g.get_state()) is g
         True
         """
+        if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
+            raise TensorTypeError("MG-E201", "set_state(): argument 'new_state' must be a ByteTensor of get_state(), not "
+                                  f"{getattr(new_state, 'dtype', type(new_state).__name__)}")
         try:
-            seed, state = new_state
-            numbers = np.random.Generator(np.random.Philox(0))
-            numbers.bit_generator.state = state
-        except (TypeError, ValueError, KeyError, OverflowError):
-            raise TensorTypeError("MG-E201", "set_state(): argument 'new_state' must be what get_state() has returned, not "
-                                  f"{type(new_state).__name__}") from None
-        self._seed, self._numpy = seed, numbers
+            self._stream, self._seed = RandomStream.load_state(new_state.detach().cpu().numpy())
+        except ValueError as expected:
+            raise ShapeError("MG-E302", "RNG state is wrong", expected=str(expected),
+                             found=f"{new_state.numel()} bytes") from None
         return self
 
 
@@ -141,8 +148,8 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
-def get_rng_state() -> Any:
-    """Where in the default stream we are. Mirrors ``torch.get_rng_state``.
+def get_rng_state() -> Tensor:
+    """Where in the default stream we are, 5056 bytes (uint8). Mirrors ``torch.get_rng_state``.
 
     >>> state = mg.get_rng_state()
     >>> a = mg.rand(2)
@@ -153,7 +160,7 @@ def get_rng_state() -> Any:
     return default_generator.get_state()
 
 
-def set_rng_state(new_state: Any) -> None:
+def set_rng_state(new_state: Tensor) -> None:
     """Go on from where `get_rng_state` was called. Mirrors ``torch.set_rng_state``.
 
     >>> state = mg.get_rng_state(); a = mg.rand(2)
@@ -181,9 +188,9 @@ def fork_rng(enabled: bool = True) -> Iterator[None]:
 
 
 def stream(generator):
-    """The NumPy generator behind an argument."""
+    """The stream of words behind an argument."""
     if generator is None:
-        return default_generator.numpy
+        return default_generator.stream
     if not isinstance(generator, Generator):
         raise TensorTypeError("MG-E201", f"argument 'generator' must be minigrad.Generator, not {type(generator).__name__}")
-    return generator.numpy
+    return generator.stream

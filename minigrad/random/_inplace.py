@@ -1,6 +1,6 @@
 """Methods that overwrite a tensor with random numbers: ``x.uniform_()`` and its like.
 
-    u uniform in [0, 1)     exponential  -log(1 - u) / λ        geometric  ⌈log(1 - u) / log(1 - p)⌉
+    u uniform in [0, 1)     exponential  -log(1 - u) / λ        geometric  ⌈log u / log(1 - p)⌉
                             cauchy       median + σ tan(π (u - ½))
 
 The values that were there get a gradient of 0, as from any write that does not depend on them.
@@ -18,7 +18,6 @@ import numpy as np
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops.base import overwriting
-from minigrad.ops.base.precision import HALF, SINGLE
 from minigrad.ops.base.rule import integer, real
 from minigrad.ops.elementwise import sampling
 from minigrad.ops.shape.views import expand
@@ -96,6 +95,8 @@ def bernoulli_(self, p: float | Tensor = 0.5, *, generator: Generator | None = N
                  (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
 
+DOUBLE = np.dtype("float64")
+
 # The integers up to here are numbers of the dtype: `random_` without arguments draws from them.
 WHOLE = {"float16": 2 ** 11, "float32": 2 ** 24, "float64": 2 ** 53, "bool": 1}
 
@@ -107,11 +108,9 @@ def check_continuous(x, name):
                          f"but you specified {x.dtype.name}")
 
 
-def draw_with(draw):
-    """Return `draw`, but for float16 draw in float32 and convert: in float16 too many numbers between 0 and 1 round to 0 or 1."""
-    def numbers(k, shape, dtype):
-        return k.cast(draw(k, shape, SINGLE), dtype) if dtype == HALF else draw(k, shape, dtype)
-    return numbers
+def draw_above_0(k, numbers, shape):
+    """Uniform random numbers of float64 in (0, 1): one of 2^53 would be 0, whose logarithm is infinite."""
+    return k.clamp(k.uniform(numbers, shape, 0, 1, DOUBLE), 2.0 ** -53, None)
 
 
 def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
@@ -129,9 +128,9 @@ def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) 
         raise ShapeError("MG-E302", f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     numbers = stream(generator)
 
-    def draw(k, shape, dtype):      # the smallest u above 0: none of them is 0
-        return k.div(k.neg(k.log1p(k.neg(k.uniform(numbers, shape, 2.0 ** -25, 1, dtype)))), lambd)
-    return apply_inplace(overwriting.Exponential.op, self, (draw_with(draw),))
+    def draw(k, shape, dtype):
+        return k.cast(k.div(k.neg(k.log1p(k.neg(draw_above_0(k, numbers, shape)))), lambd), dtype)
+    return apply_inplace(overwriting.Exponential.op, self, (draw,))
 
 
 def geometric_(self, p: float, *, generator: Generator | None = None) -> Tensor:
@@ -151,8 +150,7 @@ def geometric_(self, p: float, *, generator: Generator | None = None) -> Tensor:
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
-        u = k.uniform(numbers, shape, 2.0 ** -53, 1, np.dtype("float64"))
-        return k.cast(k.ceil(k.div(k.log1p(k.neg(u)), math.log1p(-float(p)))), dtype)
+        return k.cast(k.ceil(k.div(k.log(draw_above_0(k, numbers, shape)), math.log1p(-float(p)))), dtype)
     return apply_inplace(overwriting.Geometric.op, self, (draw,))
 
 
@@ -172,8 +170,8 @@ def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Generator |
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
-        return k.exp(k.normal(numbers, shape, mean, std, dtype))
-    return apply_inplace(overwriting.LogNormal.op, self, (draw_with(draw),))
+        return k.cast(k.exp(k.normal(numbers, shape, mean, std, DOUBLE)), dtype)
+    return apply_inplace(overwriting.LogNormal.op, self, (draw,))
 
 
 def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
@@ -192,8 +190,9 @@ def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator |
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
-        return k.add(k.mul(k.tan(k.uniform(numbers, shape, -math.pi / 2, math.pi / 2, dtype)), sigma), median)
-    return apply_inplace(overwriting.Cauchy.op, self, (draw_with(draw),))
+        angle = k.uniform(numbers, shape, -math.pi / 2, math.pi / 2, DOUBLE)
+        return k.cast(k.add(k.mul(k.tan(angle), sigma), median), dtype)
+    return apply_inplace(overwriting.Cauchy.op, self, (draw,))
 
 
 def random_(self, from_: float | None = None, to: float | None = None, *, generator: Generator | None = None,
@@ -211,15 +210,21 @@ def random_(self, from_: float | None = None, to: float | None = None, *, genera
     low = lower_bound(old, from_, "random_")
     numbers = stream(generator)
     if low is None and to is None:
-        rule, low, high = overwriting.Random, 0, largest_integer(self.dtype) + 1
-    elif low is None or to is None:
+        return fill_with_integers(self, overwriting.Random, lambda count: numbers.remainders(
+            count, largest_integer(self.dtype) + 1, self.dtype.itemsize == 8))
+    if low is None or to is None:
         rule, low, high = overwriting.RandomTo, 0, integer(to if low is None else low, "to", "random_")
     else:
         rule, low, high = overwriting.RandomRange, integer(low, "from", "random_"), integer(to, "to", "random_")
     if low >= high:
         raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return apply_inplace(rule.op, self, (lambda k, shape, dtype: k.cast(k.from_host(np.asarray(numbers.integers(low, high, shape)),
-                                                                           True), dtype),))
+    return fill_with_integers(self, rule, lambda count: numbers.integers(low, high, count))
+
+
+def fill_with_integers(self, rule, draw):
+    """Fill self with the integers that ``draw(count)`` returns."""
+    return apply_inplace(rule.op, self, (lambda k, shape, dtype: k.cast(k.from_host(draw(math.prod(shape)).reshape(shape), True),
+                                                                      dtype),))
 
 
 def largest_integer(dtype):

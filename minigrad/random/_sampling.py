@@ -5,20 +5,20 @@ Mirrors ``aten/src/ATen/native/TensorFactories.cpp`` and ``Distributions.cpp``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import default_dtype
 from minigrad.creation._filled import like_arguments, sizes_argument
 from minigrad.creation._from_data import new_leaf
+from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, float64, int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops import searchsorted
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
-from minigrad.ops.base.out import fills_out, into
+from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import flag, integer, number, real, tensor_argument
 from minigrad.ops.elementwise import sampling
 from minigrad.ops.shape.clone_cast import clone
@@ -83,6 +83,7 @@ def randn(*size: int | Sequence[int], generator: Generator | None = None, dtype:
     return new_leaf(kernels.normal(stream(generator), shape, 0, 1, floating(dtype, "randn").numpy), device, requires_grad)
 
 
+@takes_storage_options
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, device: DeviceLike | None = None,
               requires_grad: bool = False) -> Tensor:
     """`rand` in the shape and dtype of `input`. Mirrors ``torch.rand_like``.
@@ -94,6 +95,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
     return rand(tuple(input.shape), generator=generator, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
+@takes_storage_options
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, device: DeviceLike | None = None,
                requires_grad: bool = False) -> Tensor:
     """`randn` in the shape and dtype of `input`. Mirrors ``torch.randn_like``.
@@ -180,8 +182,8 @@ def randint(low: int, high: int | Sequence[int] | None = None, size: int | Seque
     if low >= high:
         raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = int64 if dtype is None else as_dtype(dtype)
-    numbers = stream(generator).integers(low, high, shape)
-    return new_leaf(np.asarray(numbers).astype(kind.numpy), device, requires_grad)
+    array = stream(generator).integers(low, high, math.prod(shape)).reshape(shape)
+    return new_leaf(array.astype(kind.numpy), device, requires_grad)
 
 
 @fills_out
@@ -230,6 +232,7 @@ def check_probabilities(p):
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
 
 
+@takes_storage_options
 def randint_like(input: Tensor, low: int, high: int | Sequence[int] | None = None, *, generator: Generator | None = None,
                  dtype: DType | None = None, device: DeviceLike | None = None, requires_grad: bool = False) -> Tensor:
     """Random integers in [low, high), or [0, low), in the shape and dtype of `input`. Mirrors ``torch.randint_like``.
@@ -270,10 +273,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
                             flag(replacement, "replacement", "multinomial"))
     if not weights.numel():
         return weights.new_zeros((*weights.shape[:-1], num_samples), dtype=int64)
-    if replacement:         # where uniform numbers fall among the running sums; what has weight 0 has no width
+    if replacement and num_samples > 1:     # where uniform numbers fall among the running sums; what has weight 0 has no width
         sums = weights.cumsum(-1)
-        at = rand((*weights.shape[:-1], num_samples), generator=generator, dtype=float64) * sums[..., -1:]
-        return searchsorted(sums, at, right=True)
+        at = rand((*weights.shape[:-1], num_samples), generator=generator, dtype=float64)
+        return searchsorted(sums / sums[..., -1:], at, right=True)
     # Of exponential waiting times at the rates w, each is the first with probability w (Efraimidis and Spirakis, 2006).
     times = weights.new_empty(weights.shape).exponential_(generator=generator)
     return (weights / times).topk(num_samples, -1).indices

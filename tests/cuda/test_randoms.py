@@ -6,6 +6,7 @@ import pytest
 import minigrad as mg
 from minigrad.kernels.cuda.elementwise import randoms
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
+from minigrad.random._stream import RandomStream
 from tests.cuda.test_kernels import CUDA, on_cpu, on_gpu
 
 N = 3000
@@ -13,7 +14,7 @@ N = 3000
 
 def drawn(name, a, b, dtype="float32", shape=(N,), seed=0):
     args = (a, b) if name != "bernoulli" else (a,)
-    return on_cpu(getattr(CUDA, name)(np.random.default_rng(seed), shape, *args, np.dtype(dtype)))
+    return on_cpu(getattr(CUDA, name)(RandomStream(seed), shape, *args, np.dtype(dtype)))
 
 
 @pytest.mark.skipif(not SIMULATED, reason="calls a function of the GPU from here")
@@ -56,7 +57,7 @@ def test_bernoulli(dtype):
 
 def test_a_probability_per_element():
     p = on_gpu(np.array([0.0, 0.5, 1.0]))
-    x = on_cpu(CUDA.bernoulli(np.random.default_rng(0), (400, 3), p, np.dtype("float32")))
+    x = on_cpu(CUDA.bernoulli(RandomStream(0), (400, 3), p, np.dtype("float32")))
     assert x[:, 0].max() == 0 and x[:, 2].min() == 1
     assert abs(x[:, 1].mean() - 0.5) < 0.15
 
@@ -100,7 +101,7 @@ def test_the_seed_makes_the_stream():
 def test_dropout(dtype, n):
     x = on_gpu(np.arange(1, n + 2).astype(dtype))
     for y in (x, CUDA.slice(x, 0, 1, n + 1, 1)):         # the second begins where no pack does
-        z, kept = [on_cpu(a) for a in CUDA.dropout(np.random.default_rng(n), y, 0.25)]
+        z, kept = [on_cpu(a) for a in CUDA.dropout(RandomStream(n), y, 0.25)]
         np.testing.assert_allclose(z, np.where(kept, on_cpu(y) / 0.75, 0), rtol=1e-3)
         assert z.dtype == dtype and (n < 1000 or abs(kept.mean() - 0.75) < 0.1)
         np.testing.assert_array_equal(on_cpu(CUDA.dropout_backward(y, on_gpu(kept), 0.25)), z)

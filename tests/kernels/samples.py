@@ -11,6 +11,7 @@ import itertools
 import numpy as np
 
 from minigrad.kernels import resampling
+from minigrad.random._stream import RandomStream
 
 LAYOUTS = ("contiguous", "transposed", "sliced", "offset", "negative", "broadcast", "readonly", "unaligned", "column-major")
 FLOATS = ("float32", "float64")
@@ -398,12 +399,12 @@ for _label, _taps in (("means", resampling.averages(5, 3, 2, 1, True, False, Non
         for _kind in ("any", "special"):
             sample("resample", f"{_label} {_x} {_kind}", (_x, _kind), dtypes=FLOATS,
                    after=lambda x, d=_dim, t=_taps: (x, d, t.starts, t.columns, t.weights))
-sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), -1, 2, x.dtype))
-sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), (3, 4), 1, 2, x.dtype))
-sample("poisson", "", ((3, 4), "positive"), dtypes=FLOATS, after=lambda x: (np.random.default_rng(0), x))
-sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (np.random.default_rng(0), (3, 4), 0.3, x.dtype))
+sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (RandomStream(0), (3, 4), -1, 2, x.dtype))
+sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (RandomStream(0), (3, 4), 1, 2, x.dtype))
+sample("poisson", "", ((3, 4), "positive"), dtypes=FLOATS, after=lambda x: (RandomStream(0), x))
+sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (RandomStream(0), (3, 4), 0.3, x.dtype))
 for _shape in ((), (0,), (3, 4), (37,)):
-    sample("dropout", f"{_shape}", (_shape, "special"), dtypes=("float16", *FLOATS), after=lambda x: (np.random.default_rng(0), x, 0.3))
+    sample("dropout", f"{_shape}", (_shape, "special"), dtypes=("float16", *FLOATS), after=lambda x: (RandomStream(0), x, 0.3))
     sample("dropout_backward", f"{_shape}", (_shape, "special"), _shape, dtypes=("float16", *FLOATS), after=lambda g, x: (g, np.asarray(x > 0), 0.3))
 
 # ---- optimiser steps ---------------------------------------------------------------------------------------------

@@ -261,6 +261,13 @@ class Device:
     def __reduce__(self):
         return upcalls.device, (str(self),)       # the only device with that name, with its kernels
 
+    def __enter__(self):
+        upcalls.enter_device(self)
+        return self
+
+    def __exit__(self, *exc_info):
+        upcalls.exit_device()
+
 
 @cython.binding(False)
 @cython.freelist(16)

@@ -9,7 +9,8 @@
     linalg.py       decompositions of matrices
     ordering.py     flip, sorting, searching
     convolution.py  convolution, pooling, resampling
-    nn.py           losses, random numbers, optimiser steps
+    nn.py           losses, optimiser steps
+    randoms.py      random numbers
     special.py      the error function, the gamma function and its derivatives
     gamma.py        incomplete gamma functions, zeta, Bessel functions
     precision.py    the dtype that a kernel computes in
@@ -26,6 +27,7 @@ from minigrad.kernels.numpy_ref.linalg import *
 from minigrad.kernels.numpy_ref.linear import *
 from minigrad.kernels.numpy_ref.nn import *
 from minigrad.kernels.numpy_ref.ordering import *
+from minigrad.kernels.numpy_ref.randoms import *
 from minigrad.kernels.numpy_ref.reduction import *
 from minigrad.kernels.numpy_ref.scans import *
 from minigrad.kernels.numpy_ref.special import *

@@ -1,12 +1,11 @@
-"""The loss of a classifier, random numbers, and the steps of optimisers."""
+"""The loss of a classifier, and the steps of optimisers."""
 
 import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import quiet
 from minigrad.kernels.refusals import check_step, no_such_class
 
-__all__ = ["adam_", "bernoulli", "class_outside", "dropout", "dropout_backward", "nll_loss", "nll_loss_backward",
-           "normal", "poisson", "sgd_", "uniform"]
+__all__ = ["adam_", "class_outside", "nll_loss", "nll_loss_backward", "sgd_"]
 
 
 def class_weights(x_shape, target, weight, ignore_index, dtype):
@@ -45,55 +44,6 @@ def nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction
     out = np.zeros(x_shape, g.dtype)
     np.put_along_axis(out, classes[:, None], np.asarray(share)[:, None], 1)
     return out
-
-
-def draw_complex(draw, generator, shape, a, b, dtype):
-    """Complex random numbers, each from two real ones by `draw`."""
-    parts = draw(generator, (*shape, 2), a, b, np.dtype(f"f{dtype.itemsize // 2}"))
-    return parts.view(dtype).reshape(shape)
-
-
-@quiet
-def uniform(generator, shape, low, high, dtype):
-    if dtype.kind == "c":
-        return draw_complex(uniform, generator, shape, low, high, dtype)
-    wide = np.dtype("float32") if dtype.name == "float16" else dtype
-    x = np.asarray(generator.random(shape, wide))
-    if wide is not dtype:
-        x = np.floor(x * 2048) / 2048       # multiples of 1/2048, which float16 has: rounding could give 1
-    if (low, high) != (0, 1):
-        x = x * wide.type(high - low) + wide.type(low)
-    return np.asarray(x.astype(dtype, copy=False))
-
-
-@quiet
-def normal(generator, shape, mean, std, dtype):
-    if dtype.kind == "c":       # std is the standard deviation of the complex number
-        return np.asarray(draw_complex(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
-    if dtype.name == "float16":
-        return normal(generator, shape, mean, std, np.dtype("float32")).astype(dtype)
-    x = np.asarray(generator.standard_normal(shape, dtype))
-    if (mean, std) != (0, 1):
-        x = np.asarray(x * dtype.type(std) + dtype.type(mean))
-    return x
-
-
-def bernoulli(generator, shape, p, dtype):
-    return np.asarray(generator.random(shape, np.float32) < p).astype(dtype)
-
-
-def poisson(generator, x):
-    return np.asarray(generator.poisson(x), x.dtype)
-
-
-def dropout(generator, x, p):
-    kept = bernoulli(generator, x.shape, 1 - p, np.dtype(bool))
-    return dropout_backward(x, kept, p), kept
-
-
-@quiet
-def dropout_backward(g, kept, p):
-    return np.asarray(g * (kept * g.dtype.type(1 / (1 - p))))
 
 
 @quiet

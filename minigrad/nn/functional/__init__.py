@@ -31,6 +31,7 @@ from minigrad.ops.nn import averaging as _averaging
 from minigrad.ops.nn import convolution as _convolution
 from minigrad.ops.nn import interpolation as _interpolation
 from minigrad.ops.nn import pooling as _pooling
+from minigrad.ops.nn import softmax as _softmax
 from minigrad.ops.nn import unfolding as _unfolding
 from minigrad.ops.nn.averaging import *
 from minigrad.ops.nn.convolution import *
@@ -48,6 +49,23 @@ __all__ = ["bilinear", "cross_entropy", "linear", "log_softmax", "mse_loss", "nl
 for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
               _pair_losses, _averaging, _convolution, _interpolation, _pooling, _unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
+# Functions that few programs use are imported when they are asked for: name -> file.
+_FILES = {"affine_grid": "_grids", "grid_sample": "_grids",
+         **dict.fromkeys(("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_", "threshold_",
+                          "triplet_margin_with_distance_loss"), "_in_place")}
+__all__ += _FILES
+
+
+def __getattr__(name):
+    if name not in _FILES:
+        raise AttributeError(f"module 'minigrad.nn.functional' has no attribute {name!r}")
+    from importlib import import_module
+    globals()[name] = getattr(import_module(f"minigrad.nn.functional.{_FILES[name]}"), name)
+    return globals()[name]
+
+
+def __dir__():
+    return [*globals(), *_FILES]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -95,7 +113,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> F.softmax(mg.tensor([0., 0.]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _ops.softmax(input, implicit_dim("softmax", dim, _base.tensor_argument("softmax", input).ndim), dtype=dtype)
+    return _softmax.softmax(input, implicit_dim("softmax", dim, _base.tensor_argument("softmax", input).ndim), dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -106,4 +124,5 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     >>> F.log_softmax(mg.tensor([0., 0.]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return _ops.log_softmax(input, implicit_dim("log_softmax", dim, _base.tensor_argument("log_softmax", input).ndim), dtype=dtype)
+    _base.tensor_argument("log_softmax", input)
+    return _softmax.log_softmax(input, implicit_dim("log_softmax", dim, input.ndim), dtype=dtype)

@@ -17,6 +17,7 @@ from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn.functional._losses import check_tensors
 from minigrad.ops import clamp_min, expand, minimum, sqrt, sum, where
+from minigrad.ops.base.keywords import accept_names
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import flag, real, tensor_argument
 from minigrad.ops.elementwise.selection import promote_tensors
@@ -30,6 +31,7 @@ __all__ = ["cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss",
            "triplet_margin_loss"]
 
 
+@accept_names
 @in_float32
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int | None = 1, eps: float = 1e-8) -> Tensor:
     """x₁ · x₂ / (max(|x₁|, ε) max(|x₂|, ε)) along `dim`.
@@ -58,6 +60,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int | None = 1, eps: float = 
     return sum(a / clamp_min(vector_norm(a, 2, dim, True), eps) * (b / clamp_min(vector_norm(b, 2, dim, True), eps)), dim)
 
 
+@accept_names
 @in_float32
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x₁ - x₂ + ε along the last dimension.

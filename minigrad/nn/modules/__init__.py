@@ -1,4 +1,8 @@
-"""Layers, one file per kind, as in ``torch/nn/modules``."""
+"""Layers, one file per kind, as in ``torch/nn/modules``.
+
+``LATE`` has the names that few programs use. Their modules are imported with the first use of a name. PyTorch has some classes in
+other files than we do; its import paths work here too.
+"""
 
 from minigrad.nn.modules import (
     attention,
@@ -48,3 +52,24 @@ __all__ = ["AlphaDropout", "Bilinear", "CrossEntropyLoss", "Dropout", "Dropout1d
 for _part in (attention, batchnorm, conv, distance, fold, lists, losses, nonlinearity, normalization, padding, pooling, rnn,
               rnn_cells, sparse, transformer, upsampling):
     __all__ += _part.__all__    # pyright: ignore[reportAttributeAccessIssue, reportUnsupportedDunderAll]
+
+# Module -> its public names. The modules with no names here are PyTorch's paths to layers that are above.
+LATE = {
+    "channelshuffle": (), "instancenorm": (), "lazy": (), "pixelshuffle": (), "utils": (),
+    "_lazy_convolutions": ("LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d",
+                           "LazyConvTranspose3d"),
+    "_lazy_linear": ("LazyLinear",),
+    "_lazy_norms": ("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
+                    "LazyInstanceNorm3d"),
+}
+LATE_NAMES = {name: module for module, names in LATE.items() for name in names}
+
+
+def __getattr__(name):
+    import importlib
+    if name in LATE:
+        return importlib.import_module(f"minigrad.nn.modules.{name}")
+    if name in LATE_NAMES:
+        globals()[name] = found = getattr(importlib.import_module(f"minigrad.nn.modules.{LATE_NAMES[name]}"), name)
+        return found
+    raise AttributeError(f"module 'minigrad.nn.modules' has no attribute {name!r}")

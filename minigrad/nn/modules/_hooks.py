@@ -6,7 +6,9 @@
     backward hook       hook(module, grad_input, grad_output) -> grad_input or None   when the gradients of the inputs are known
 
 Each module has one table per kind. Four tables of this file serve all modules, and their hooks run first. A table maps the id of a
-handle to the hook and its options. ``_backward_hook.py`` explains how the backward hooks see gradients.
+handle to the hook, as in PyTorch, so programs may read and clear it. Few hooks have options (``with_kwargs``, ``always_call``). The
+ids of these hooks are in further tables, which a module gets with its first such hook. ``_backward_hook.py`` explains how the
+backward hooks see gradients.
 
 Mirrors ``_call_impl`` and the hooks of ``torch/nn/modules/module.py``. Read next: ``_backward_hook.py``.
 """
@@ -17,7 +19,7 @@ import warnings
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from minigrad._core.graph.handle import add_hook
+from minigrad._core.graph.handle import RemovableHandle, add_hook
 from minigrad.nn.modules._backward_hook import BackwardHook
 from minigrad.tensor import Tensor
 
@@ -25,12 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from minigrad.autograd.graph import RemovableHandle
     from minigrad.nn.modules.module import Module
 
 # The hooks of all modules.
 _forward_pre_hooks, _forward_hooks = OrderedDict(), OrderedDict()
 _backward_pre_hooks, _backward_hooks = OrderedDict(), OrderedDict()
+# The ids of those that have options.
+_forward_pre_hooks_with_kwargs, _forward_hooks_with_kwargs = OrderedDict(), OrderedDict()
+_forward_hooks_always_called = OrderedDict()
 
 
 # ---- the call: `Module.__call__` comes here if there is a hook --------------------------------------------------
@@ -40,10 +44,14 @@ def call_with_hooks(module, args, kwargs):
     """Return ``module.forward(*args, **kwargs)`` with all hooks around it."""
     output, called = None, set()
     try:
-        backward = [hook for (hook,) in (*_backward_hooks.values(), *module._backward_hooks.values())]
-        backward_pre = [hook for (hook,) in (*_backward_pre_hooks.values(), *module._backward_pre_hooks.values())]
-        for hook in (*_forward_pre_hooks.values(), *module._forward_pre_hooks.values()):
-            args, kwargs = call_forward_pre_hook(hook, module, args, kwargs)
+        backward = [*_backward_hooks.values(), *module._backward_hooks.values()]
+        backward_pre = [*_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
+        partial = []        # hooks of `register_backward_hook`
+        if module._is_full_backward_hook is False:
+            backward, partial = list(_backward_hooks.values()), list(module._backward_hooks.values())
+        for number, hook in (*_forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
+            with_kwargs = number in _forward_pre_hooks_with_kwargs or number in module._forward_pre_hooks_with_kwargs
+            args, kwargs = call_forward_pre_hook(hook, with_kwargs, module, args, kwargs)
         ends = None
         if backward or backward_pre:
             ends = BackwardHook(module, backward, backward_pre)
@@ -51,17 +59,20 @@ def call_with_hooks(module, args, kwargs):
         output = module.forward(*args, **kwargs)
         for number, hook in (*_forward_hooks.items(), *module._forward_hooks.items()):
             called.add(number)
-            output = call_forward_hook(hook, module, args, kwargs, output)
+            output = call_forward_hook(number, hook, module, args, kwargs, output)
         if ends is not None:
             if not isinstance(output, (Tensor, tuple)):
                 warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
                               f"received {type(output)}", stacklevel=3)
             output = ends.setup_output_hook(output)
+        if partial:
+            hook_last_node(module, partial, args, output)
     except Exception:
         for number, hook in (*_forward_hooks.items(), *module._forward_hooks.items()):
-            if hook[2] and number not in called:        # always_call
+            always_call = number in _forward_hooks_always_called or number in module._forward_hooks_always_called
+            if always_call and number not in called:
                 try:
-                    output = call_forward_hook(hook, module, args, kwargs, output)
+                    output = call_forward_hook(number, hook, module, args, kwargs, output)
                 except Exception as error:
                     warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
                                   f"another error was raised in forward: {error}", stacklevel=3)
@@ -69,13 +80,12 @@ def call_with_hooks(module, args, kwargs):
     return output
 
 
-def call_forward_pre_hook(hook, module, args, kwargs):
+def call_forward_pre_hook(hook, with_kwargs, module, args, kwargs):
     """Call a forward pre-hook, and return the arguments for forward: the old ones or those that the hook returned."""
-    function, with_kwargs = hook
     if not with_kwargs:
-        result = function(module, args)
+        result = hook(module, args)
         return args if result is None else result if isinstance(result, tuple) else (result,), kwargs
-    result = function(module, args, kwargs)
+    result = hook(module, args, kwargs)
     if result is None:
         return args, kwargs
     if not isinstance(result, tuple) or len(result) != 2:
@@ -83,11 +93,31 @@ def call_forward_pre_hook(hook, module, args, kwargs):
     return result
 
 
-def call_forward_hook(hook, module, args, kwargs, output):
+def call_forward_hook(number, hook, module, args, kwargs, output):
     """Call a forward hook, and return the output: the old one or what the hook returned."""
-    function, with_kwargs, _ = hook
-    result = function(module, args, kwargs, output) if with_kwargs else function(module, args, output)
+    with_kwargs = number in _forward_hooks_with_kwargs or number in module._forward_hooks_with_kwargs
+    result = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
     return output if result is None else result
+
+
+def hook_last_node(module, hooks, args, output):
+    """Register the hooks of `register_backward_hook` at the node that made `output`, or its first tensor."""
+    first = output
+    while not isinstance(first, Tensor):
+        first = next(part for part in first.values() if isinstance(part, Tensor)) if isinstance(first, dict) else first[0]
+    node = first.grad_fn
+    if node is None:
+        return
+    for hook in hooks:
+        node.register_hook(lambda grad_input, grad_output, hook=hook: hook(module, grad_input, grad_output))
+    outputs = output if isinstance(output, tuple) else (output,)
+    tensors = all(isinstance(part, Tensor) for part in (*args, *outputs))
+    sources = {part.grad_fn for part in args if isinstance(part, Tensor) and part.grad_fn is not None}
+    direct = tensors and all(part.grad_fn is node for part in outputs)
+    if not direct or sources != {previous for previous, _ in node.next_functions}:
+        warnings.warn("Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
+                      "removed in future versions. This hook will be missing some grad_input. Please use "
+                      "register_full_backward_hook to get the documented behavior.", FutureWarning, stacklevel=4)
 
 
 # ---- hooks of one module: methods of `Module` -------------------------------------------------------------------
@@ -110,7 +140,7 @@ def register_forward_pre_hook(module: Module, hook: Callable[..., Any], *, prepe
     >>> layer(mg.tensor([1.]))
     tensor([2.])
     """
-    return register(module._forward_pre_hooks, hook, prepend, with_kwargs)
+    return register(module, "_forward_pre_hooks", hook, prepend, _forward_pre_hooks_with_kwargs=with_kwargs)
 
 
 def register_forward_hook(module: Module, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False,
@@ -131,7 +161,8 @@ def register_forward_hook(module: Module, hook: Callable[..., Any], *, prepend: 
     ...     layer(mg.tensor([1.]))
     tensor([10.])
     """
-    return register(module._forward_hooks, hook, prepend, with_kwargs, always_call)
+    return register(module, "_forward_hooks", hook, prepend, _forward_hooks_with_kwargs=with_kwargs,
+                    _forward_hooks_always_called=always_call)
 
 
 def register_full_backward_pre_hook(module: Module, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -156,7 +187,7 @@ def register_full_backward_pre_hook(module: Module, hook: Callable[..., Any], pr
     >>> layer(x).backward(); x.grad
     tensor([10.])
     """
-    return register(module._backward_pre_hooks, hook, prepend)
+    return register(module, "_backward_pre_hooks", hook, prepend)
 
 
 def register_full_backward_hook(module: Module, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -184,13 +215,60 @@ def register_full_backward_hook(module: Module, hook: Callable[..., Any], prepen
     >>> layer(mg.ones(3, 2, requires_grad=True)).sum().backward()
     [(3, 2)] [(3, 1)]
     """
-    return register(module._backward_hooks, hook, prepend)
+    choose_kind(module, True)
+    return register(module, "_backward_hooks", hook, prepend)
 
 
-def register(table, hook, prepend, *options):
-    """Put a hook with its options into a table, and return its handle."""
+def register_backward_hook(module: Module, hook: Callable[..., Any]) -> RemovableHandle:
+    """Deprecated: use `register_full_backward_hook`. Call ``hook(module, grad_input, grad_output)`` at the last node of forward.
+
+    The gradients are those of the node that made the output. They are the gradients of the module's inputs only if forward is a
+    single op. A warning says so when it is not.
+
+    Args:
+        hook (callable): returns None, or a tuple that replaces ``grad_input``.
+
+    Returns:
+        A handle whose ``remove()`` removes the hook.
+
+    Raises:
+        RuntimeError: the module has a full backward hook.
+
+    >>> layer = nn.ReLU()
+    >>> handle = layer.register_backward_hook(lambda module, grad_input, grad_output: print(grad_input, grad_output))
+    >>> layer(mg.ones(1, requires_grad=True)).backward()
+    (tensor([1.]),) (tensor([1.]),)
+    """
+    choose_kind(module, False)
+    return register(module, "_backward_hooks", hook, False)
+
+
+def choose_kind(module, full):
+    """Record that the backward hooks of a module are `full` or not; raise if it has hooks of the other kind."""
+    if module._is_full_backward_hook is (not full):
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one "
+                           "of them: call register_full_backward_hook for all.")
+    module.__dict__["_is_full_backward_hook"] = full
+
+
+def register(module, table, hook, prepend, **options):
+    """Put a hook into a module's table of that name, and return its handle. Each true option names a table for the hook's id."""
+    chosen = []
+    for name, wanted in options.items():
+        if wanted:
+            chosen.append(module.__dict__.setdefault(name, OrderedDict()))
+    return add(getattr(module, table), hook, prepend, chosen)
+
+
+def add(table, hook, prepend=False, option_tables=()):
+    """Put a hook into `table`, and its id into `option_tables`. Return its handle, which removes it from all of them."""
     handle = add_hook(table, hook)
-    table[handle.id] = (hook, *options)
+    if option_tables:
+        del table[handle.id]
+        handle = RemovableHandle(table, extra_dict=list(option_tables))
+        table[handle.id] = hook
+        for options in option_tables:
+            options[handle.id] = True
     if prepend:
         table.move_to_end(handle.id, last=False)
     return handle
@@ -214,7 +292,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     ReLU
     Tanh
     """
-    return register(_forward_pre_hooks, hook, False, False)
+    return add(_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
@@ -238,7 +316,8 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
     Flatten tensor([[1.]])
     Sequential tensor([[1.]])
     """
-    return register(_forward_hooks, hook, False, with_kwargs, always_call)
+    options = [_forward_hooks_with_kwargs] * with_kwargs + [_forward_hooks_always_called] * always_call
+    return add(_forward_hooks, hook, False, options)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -255,7 +334,7 @@ def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> Removabl
     >>> y.backward()
     ReLU (tensor([1.]),)
     """
-    return register(_backward_pre_hooks, hook, False)
+    return add(_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -274,4 +353,4 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     ReLU (tensor([[1.]]),)
     Sequential (tensor([[1.]]),)
     """
-    return register(_backward_hooks, hook, False)
+    return add(_backward_hooks, hook)

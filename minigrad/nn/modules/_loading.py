@@ -9,6 +9,9 @@ PyTorch does all four steps for one module after the other, so after an error it
 step 3. There is one exception: post-hooks may clear the lists, so with post-hooks we check missing and unexpected keys after
 step 4.
 
+A subclass may override `_load_from_state_dict`, which loads the entries of one module. We call it in step 3. It compares and copies
+these entries itself, so an error that it reports comes after other entries have been loaded.
+
 Mirrors ``load_state_dict`` of ``torch/nn/modules/module.py``.
 """
 
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError
 from minigrad.nn.modules._state import EXTRA, StateDictError, local_metadata, set_extra_state
-from minigrad.nn.parameter import Parameter
+from minigrad.nn.parameter import Parameter, is_lazy
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -69,14 +72,20 @@ def load_state_dict(module: Module, state_dict: Mapping[str, Any], strict: bool 
     state, modules = OrderedDict(state_dict), list(modules_with_prefix(module))
     for prefix, each in modules:
         for hook in each._load_state_dict_pre_hooks.values():
-            hook(each, state, prefix, local_metadata(each), strict, *keys, problems)
-    own = {key: place for prefix, each in modules for key, place in own_entries(each, prefix)}
+            hook(each, state, prefix, local_metadata(each, state_dict, prefix), strict, *keys, problems)
+    custom = [(prefix, each) for prefix, each in modules if type(each)._load_from_state_dict is not _load_from_state_dict]
+    ordinary = [pair for pair in modules if pair not in custom] if custom else modules
+    own = {key: place for prefix, each in ordinary for key, place in own_entries(each, prefix)}
     keys.missing_keys.extend([key for key in own if key not in state])
-    keys.unexpected_keys.extend([key for key in state if key not in own])
+    keys.unexpected_keys.extend([key for key in state if key not in own and not any(
+        belongs(key, prefix, each) for prefix, each in custom)])
     problems += find_mismatches(own, state)
     hooks = [(each, hook) for _, each in reversed(modules) for hook in each._load_state_dict_post_hooks.values()]
-    if problems or not hooks:
+    if problems or not (hooks or custom):
         raise_problems(module, problems, keys, strict)
+    for prefix, each in custom:
+        metadata = local_metadata(each, state_dict, prefix) | {"assign_to_params_buffers": assign}
+        each._load_from_state_dict(state, prefix, metadata, True, *keys, problems)
     for key, place in own.items():
         if key in state:
             load_entry(*place, state[key], assign)
@@ -87,6 +96,33 @@ def load_state_dict(module: Module, state_dict: Mapping[str, Any], strict: bool 
                                          "inplace.")
     raise_problems(module, problems, keys, strict, loaded=True)
     return keys
+
+
+def _load_from_state_dict(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    """Load the entries of this module alone, for a subclass that overrides this and calls it with ``super()``.
+
+    Args:
+        state_dict (dict): of the whole model.
+        prefix (str): the keys of this module start with it.
+        local_metadata (dict): the version of the entries, and ``assign_to_params_buffers``.
+        strict (bool): add the missing and unexpected keys of this module to the lists.
+        missing_keys, unexpected_keys, error_msgs (list of str): what does not fit; this function adds to them.
+    """
+    own = dict(own_entries(module, prefix))
+    if strict:
+        missing_keys.extend([key for key in own if key not in state_dict])
+        unexpected_keys.extend([key for key in state_dict if belongs(key, prefix, module) and key not in own])
+    for key, place in own.items():
+        if key in state_dict:
+            problems = find_mismatches(own, {key: state_dict[key]})
+            error_msgs.extend(problems)
+            if not problems:
+                load_entry(*place, state_dict[key], local_metadata.get("assign_to_params_buffers", False))
+
+
+def belongs(key, prefix, module):
+    """Whether a key names an entry of `module` itself, not of one of its children. The entry need not exist."""
+    return key.startswith(prefix) and key[len(prefix):].split(".")[0] not in module._modules
 
 
 def modules_with_prefix(module, prefix=""):
@@ -130,10 +166,11 @@ def find_mismatches(own, state_dict):
         if key not in own or own[key][1] == EXTRA:
             continue
         if not isinstance(value, Tensor):
-            problems.append(f"{key}: expected a minigrad.Tensor, but got {type(value).__name__}.")
-        elif tuple(value.shape) != tuple(own[key][2].shape):
-            problems.append(f"size mismatch for {key}: copying a param with shape {list(value.shape)} from checkpoint, the "
-                            f"shape in current model is {list(own[key][2].shape)}.")
+            problems.append(f'While copying the parameter named "{key}", expected minigrad.Tensor or Tensor-like object '
+                            f"from checkpoint but received {type(value)}")
+        elif not is_lazy(own[key][2]) and tuple(value.shape) != tuple(own[key][2].shape):
+            problems.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
+                            f"shape in current model is {own[key][2].shape}.")
     return problems
 
 
@@ -141,9 +178,11 @@ def load_entry(module, name, own, value, assign):
     """Load `value` into the entry `name` of a module: copy it into the tensor `own`, or assign it."""
     if name == EXTRA:
         module.set_extra_state(value)
-    elif not assign:
+    elif not assign and not is_lazy(own):
         with no_grad():
             own.copy_(value)
+    elif is_lazy(value):        # two without values: nothing to copy
+        pass
     elif name in module._parameters:
         module._parameters[name] = value if isinstance(value, Parameter) else Parameter(value, own.requires_grad)
     else:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.handle import add_hook
 from minigrad.errors import MinigradError
+from minigrad.nn.parameter import is_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,24 +54,37 @@ def state_dict(module: Module, *, destination: dict[str, Any] | None = None, pre
         destination._metadata[prefix[:-1]] = metadata       # pyright: ignore[reportAttributeAccessIssue]
     for hook in module._state_dict_pre_hooks.values():
         hook(module, prefix, keep_vars)
-    for name, value in (*module._parameters.items(), *module._buffers.items()):
-        if value is not None and name not in module._non_persistent_buffers_set:
-            destination[prefix + name] = value if keep_vars else value.detach()
-    if type(module).get_extra_state is not get_extra_state:
-        destination[prefix + EXTRA] = module.get_extra_state()
+    module._save_to_state_dict(destination, prefix, keep_vars)
     for name, child in module._modules.items():
         if child is not None:
             child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
     for hook in module._state_dict_hooks.values():
-        if hook(module, destination, prefix, metadata) is not None:
+        result = hook(module, destination, prefix, metadata)
+        if result is not None and isinstance(hook, OlderHook):
+            destination = result
+        elif result is not None:
             raise StateDictError("MG-E365", "state_dict post-hook must return None",
                                  fix="change the dict that the hook receives, and return nothing")
     return destination
 
 
-def local_metadata(module):
-    """What a state dict says of this module besides its tensors: the version of its format."""
-    return {"version": module._version}
+def _save_to_state_dict(module, destination, prefix, keep_vars):
+    """Put the entries of this module alone into `destination`. A subclass may override this."""
+    for name, value in (*module._parameters.items(), *module._buffers.items()):
+        if value is not None and name not in module._non_persistent_buffers_set:
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
+    if type(module).get_extra_state is not get_extra_state:
+        destination[prefix + EXTRA] = module.get_extra_state()
+
+
+def local_metadata(module, loaded=None, prefix=""):
+    """What a state dict says of this module besides its tensors: the version of its format.
+
+    Args:
+        loaded (dict, optional): a state dict to load, which may say it itself under the `prefix` of the module.
+    """
+    said = getattr(loaded, "_metadata", None) or {}
+    return dict(said.get(prefix[:-1], {"version": module._version}))
 
 
 def get_extra_state(module: Module) -> Any:
@@ -180,3 +194,33 @@ def register_load_state_dict_post_hook(module: Module, hook: Callable[..., Any])
 def add_state_hook(module, table, hook):
     """Put a hook into the module's table of that name, and return its handle."""
     return add_hook(module.__dict__.setdefault(table, OrderedDict()), hook)
+
+
+def _register_state_dict_hook(module, hook):
+    """The older form of `register_state_dict_post_hook`: the hook may return a dict, which replaces the state dict."""
+    return add_state_hook(module, "_state_dict_hooks", OlderHook(hook))
+
+
+class OlderHook:
+    """A hook of `_register_state_dict_hook`, which may return a dict. Other hooks of the state dict may not."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def __call__(self, *args):
+        return self.hook(*args)
+
+
+def _register_load_state_dict_pre_hook(module, hook, with_module=False):
+    """The older form of `register_load_state_dict_pre_hook`: the hook does not receive the module unless `with_module` is set."""
+    return add_state_hook(module, "_load_state_dict_pre_hooks", hook if with_module else WithoutModule(hook))
+
+
+class WithoutModule:
+    """A hook that is called without its first argument, the module. A class, so that a module with such a hook can be pickled."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def __call__(self, module, *args):
+        return self.hook(*args)

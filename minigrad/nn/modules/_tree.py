@@ -137,10 +137,15 @@ def buffers(root: Module, recurse: bool = True) -> Iterator[Tensor]:
 
 def walk_table(root, table, prefix, recurse, remove_duplicate):
     """Pairs (name, tensor) of `table` ("_parameters" or "_buffers") in each module."""
+    return root._named_members(lambda module: getattr(module, table).items(), prefix, recurse, remove_duplicate)
+
+
+def _named_members(root, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
+    """Pairs (name, value) of the pairs that ``get_members_fn(module)`` returns for each module; values of None are left out."""
     seen = set()
     walk = root.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, root)]
     for where, module in walk:
-        for name, value in getattr(module, table).items():
+        for name, value in get_members_fn(module):
             if value is not None and id(value) not in seen:
                 if remove_duplicate:
                     seen.add(id(value))

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
+from minigrad.nn.modules.attention import MultiheadAttention  # noqa: F401  (PyTorch has it in this file)
 from minigrad.nn.modules.module import Module
+from minigrad.nn.modules.nonlinearity import *  # noqa: F403  (likewise)
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor

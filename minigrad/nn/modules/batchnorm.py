@@ -22,10 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 
 
-class _Norm(Module):
-    """Weight and bias per channel, and running mean and variance with the number of batches so far."""
+class _NormBase(Module):
+    """Weight and bias per channel, and running mean and variance with the number of batches so far.
 
-    def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype, bias):
+    `dims` are the supported numbers of dimensions of the input. A subclass may override `_check_input_dim` instead.
+    """
+
+    dims: tuple[int, ...] = ()
+    _version = 2        # of the format of the state dict: 2 has num_batches_tracked
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None,
+                 bias=True):
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -52,15 +59,20 @@ class _Norm(Module):
         self.reset_running_stats()
         reset(self)
 
+    def _check_input_dim(self, input):
+        """Raise unless the number of dimensions of the input is one of `dims`."""
+        if not self.dims:
+            raise NotImplementedError(f"{type(self).__name__} must define _check_input_dim(input), or the tuple dims")
+        if input.ndim not in self.dims:
+            raise TensorValueError("MG-E205", f"expected {' or '.join(f'{n}D' for n in self.dims)} input (got {input.ndim}D input)")
+
     def extra_repr(self) -> str:
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
                 f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
 
-class _BatchNorm(_Norm):
-    """Normalize over the batch. `dims` are the supported numbers of dimensions of the input."""
-
-    dims: tuple[int, ...] = ()
+class _BatchNorm(_NormBase):
+    """Normalize over the batch."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: DeviceLike | None = None, dtype: DType | None = None, *,
@@ -68,8 +80,7 @@ class _BatchNorm(_Norm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.ndim not in self.dims:
-            raise TensorValueError("MG-E205", f"expected {' or '.join(f'{n}D' for n in self.dims)} input (got {input.ndim}D input)")
+        self._check_input_dim(input)
         momentum = self.momentum or 0.0
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -81,10 +92,8 @@ class _BatchNorm(_Norm):
                             own, momentum, self.eps)
 
 
-class _InstanceNorm(_Norm):
+class _InstanceNorm(_NormBase):
     """Normalize within each sample. `dims` are the numbers of dimensions of an input without and with a batch."""
-
-    dims: tuple[int, ...] = ()
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
                  track_running_stats: bool = False, device: DeviceLike | None = None, dtype: DType | None = None, *,
@@ -92,8 +101,7 @@ class _InstanceNorm(_Norm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        if input.ndim not in self.dims:
-            raise TensorValueError("MG-E205", f"expected {' or '.join(f'{n}D' for n in self.dims)} input (got {input.ndim}D input)")
+        self._check_input_dim(input)
         at = input.ndim - self.dims[0]
         if input.shape[at] != self.num_features:
             if self.affine:

@@ -9,6 +9,7 @@ import operator
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from minigrad.nn.modules.lists import *  # noqa: F403  (PyTorch has them in this file)
 from minigrad.nn.modules.module import Module
 
 if TYPE_CHECKING:

@@ -27,14 +27,19 @@ MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
-    """The base of all convolutions: sizes, bias, and a weight (out, in / groups, ...), or (in, out / groups, ...) if transposed."""
+    """The base of all convolutions: sizes, bias, and a weight (out, in / groups, ...), or (in, out / groups, ...) if `transposed`.
 
-    dims = 1
-    transposed = False
+    The sizes are tuples, with one number per dimension. `dims` is None here, and their length decides.
+    """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
-                 padding_mode, device, dtype):
+    dims: int | None = None
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
+                 padding_mode, device=None, dtype=None):
         super().__init__()
+        if self.dims is None:
+            self.dims = len(kernel_size)
+        self.transposed = transposed
         in_channels, out_channels, groups = [
             integer(n, name, type(self).__name__)
             for n, name in ((in_channels, "in_channels"), (out_channels, "out_channels"), (groups, "groups"))]
@@ -60,6 +65,7 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         channels = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
+        self._reversed_padding_repeated_twice = self._around()
         self.weight = Parameter(empty(*channels, *self.kernel_size, device=device, dtype=dtype))
         register_optional(self, "bias", flag_of(self, "bias", bias), out_channels, device, dtype)
         self.reset_parameters()
@@ -82,10 +88,8 @@ class _ConvNd(Module):
             bound = 1 / math.sqrt(fan_in) if fan_in else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def _pad_input(self, input):
-        """Pad the input unless the padding is zeros. Return (input, the padding that remains for the convolution)."""
-        if self.padding_mode == "zeros":
-            return input, self.padding
+    def _around(self):
+        """The padding as `F.pad` takes it: the last dimension first, and both sides of each."""
         around = []
         for i in reversed(range(self.dims)):
             if self.padding == "same":      # if the total is odd, the far side gets one more
@@ -93,7 +97,13 @@ class _ConvNd(Module):
                 around += [total // 2, total - total // 2]
             else:
                 around += [0, 0] if self.padding == "valid" else [self.padding[i], self.padding[i]]
-        return F.pad(input, around, self.padding_mode), 0
+        return around
+
+    def _pad_input(self, input):
+        """Pad the input unless the padding is zeros. Return (input, the padding that remains for the convolution)."""
+        if self.padding_mode == "zeros":
+            return input, self.padding
+        return F.pad(input, self._around(), self.padding_mode), 0
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -117,15 +127,21 @@ class Conv1d(_ConvNd):
     minigrad.Size([2, 4, 8])
     """
 
+    dims = 1
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
                  padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True,
                  padding_mode: str = "zeros", device: DeviceLike | None = None, dtype: DType | None = None) -> None:
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
-                         dtype)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias, padding_mode,
+                         device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input, weight, bias):
+        """The convolution with another weight and bias than the layer's own, for subclasses."""
         input, padding = self._pad_input(input)
-        return F.conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv1d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_ConvNd):
@@ -157,12 +173,16 @@ class Conv2d(_ConvNd):
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
                  padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True,
                  padding_mode: str = "zeros", device: DeviceLike | None = None, dtype: DType | None = None) -> None:
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
-                         dtype)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias, padding_mode,
+                         device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input, weight, bias):
+        """The convolution with another weight and bias than the layer's own, for subclasses."""
         input, padding = self._pad_input(input)
-        return F.conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv2d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_ConvNd):
@@ -182,18 +202,20 @@ class Conv3d(_ConvNd):
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
                  padding: int | Sequence[int] | str = 0, dilation: int | Sequence[int] = 1, groups: int = 1, bias: bool = True,
                  padding_mode: str = "zeros", device: DeviceLike | None = None, dtype: DType | None = None) -> None:
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, device,
-                         dtype)
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias, padding_mode,
+                         device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input, weight, bias):
+        """The convolution with another weight and bias than the layer's own, for subclasses."""
         input, padding = self._pad_input(input)
-        return F.conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return F.conv3d(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTransposeNd(_ConvNd):
     """The base of transposed convolutions: for a given input, several sizes of the output are possible."""
-
-    transposed = True
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int | Sequence[int], stride: int | Sequence[int] = 1,
                  padding: int | Sequence[int] = 0, output_padding: int | Sequence[int] = 0, groups: int = 1, bias: bool = True,
@@ -201,7 +223,7 @@ class _ConvTransposeNd(_ConvNd):
                  dtype: DType | None = None) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias,
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding, groups, bias,
                          padding_mode, device, dtype)
 
     def _padding_for(self, input, output_size):
@@ -235,6 +257,8 @@ class ConvTranspose1d(_ConvTransposeNd):
     >>> nn.ConvTranspose1d(1, 4, 2, stride=2)(mg.ones(2, 1, 8)).shape
     minigrad.Size([2, 4, 16])
     """
+
+    dims = 1
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return F.conv_transpose1d(input, self.weight, self.bias, self.stride, self.padding, self._padding_for(input, output_size),

@@ -13,7 +13,21 @@ if TYPE_CHECKING:
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class Dropout(Module):
+class _DropoutNd(Module):
+    """The base of all kinds of dropout: the probability `p`, and whether to write over the input."""
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
     """In training, set each element to 0 with probability `p`, and divide the others by 1 - p.
 
     Args:
@@ -30,21 +44,11 @@ class Dropout(Module):
     tensor([1., 1.])
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
-
-class Dropout1d(Dropout):
+class Dropout1d(_DropoutNd):
     """Dropout of whole channels of (N, C, L) or (C, L). See `minigrad.nn.functional.dropout1d`. Mirrors ``torch.nn.Dropout1d``.
 
     >>> nn.Dropout1d().eval()(mg.ones(2, 2)).shape
@@ -55,7 +59,7 @@ class Dropout1d(Dropout):
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
-class Dropout2d(Dropout):
+class Dropout2d(_DropoutNd):
     """Dropout of whole channels of (N, C, H, W). See `minigrad.nn.functional.dropout2d`. Mirrors ``torch.nn.Dropout2d``.
 
     >>> nn.Dropout2d().eval()(mg.ones(1, 2, 2, 2)).shape
@@ -66,7 +70,7 @@ class Dropout2d(Dropout):
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
-class Dropout3d(Dropout):
+class Dropout3d(_DropoutNd):
     """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W).
 
     See `minigrad.nn.functional.dropout3d`. Mirrors ``torch.nn.Dropout3d``.
@@ -79,7 +83,7 @@ class Dropout3d(Dropout):
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
-class AlphaDropout(Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout that keeps mean and variance, for `SELU`.
 
     See `minigrad.nn.functional.alpha_dropout`. Mirrors ``torch.nn.AlphaDropout``.
@@ -92,7 +96,7 @@ class AlphaDropout(Dropout):
         return F.alpha_dropout(input, self.p, self.training)
 
 
-class FeatureAlphaDropout(Dropout):
+class FeatureAlphaDropout(_DropoutNd):
     """`AlphaDropout` of whole channels.
 
     See `minigrad.nn.functional.feature_alpha_dropout`. Mirrors ``torch.nn.FeatureAlphaDropout``.

@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
-from minigrad.nn.modules.module import Module
-from minigrad.ops.nn.losses import reduction_of
+from minigrad.nn.modules._loss_base import _Loss, _WeightedLoss
+from minigrad.nn.modules.losses import *  # noqa: F403  (PyTorch has them in this file)
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
 
 __all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss"]
-
-
-class _Loss(Module):
-    """The base of the losses: it has the reduction. `size_average` and `reduce` are its old form."""
-
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__()
-        old = size_average is not None or reduce is not None
-        self.reduction = reduction_of(reduction, size_average, reduce) if old else reduction
 
 
 class MSELoss(_Loss):
@@ -39,7 +30,7 @@ class MSELoss(_Loss):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-class NLLLoss(_Loss):
+class NLLLoss(_WeightedLoss):
     """The negative log-likelihood of the right classes. See `minigrad.nn.functional.nll_loss`.
 
     Args:
@@ -55,15 +46,14 @@ class NLLLoss(_Loss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_WeightedLoss):
     """The cross entropy between the softmax of the input and the target. See `minigrad.nn.functional.cross_entropy`.
 
     Args:
@@ -80,8 +70,7 @@ class CrossEntropyLoss(_Loss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100,
                  reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 

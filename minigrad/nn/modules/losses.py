@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
-from minigrad.nn.modules.loss import _Loss  # pyright: ignore[reportAttributeAccessIssue]
+from minigrad.nn.modules._loss_base import _Loss, _WeightedLoss
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -67,7 +67,7 @@ class HuberLoss(_Loss):
         return F.huber_loss(input, target, delta=self.delta, reduction=self.reduction)
 
 
-class BCELoss(_Loss):
+class BCELoss(_WeightedLoss):
     """The binary cross entropy of probabilities. See `minigrad.nn.functional.binary_cross_entropy`.
 
     Mirrors ``torch.nn.BCELoss``.
@@ -78,14 +78,13 @@ class BCELoss(_Loss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_WeightedLoss):
     """The binary cross entropy of scores. See `minigrad.nn.functional.binary_cross_entropy_with_logits`.
 
     Mirrors ``torch.nn.BCEWithLogitsLoss``.
@@ -96,8 +95,7 @@ class BCEWithLogitsLoss(_Loss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -251,7 +249,7 @@ class SoftMarginLoss(_Loss):
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
-class MultiLabelSoftMarginLoss(_Loss):
+class MultiLabelSoftMarginLoss(_WeightedLoss):
     """A binary cross entropy per class. See `minigrad.nn.functional.multilabel_soft_margin_loss`.
 
     Mirrors ``torch.nn.MultiLabelSoftMarginLoss``.
@@ -262,14 +260,13 @@ class MultiLabelSoftMarginLoss(_Loss):
 
     def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
 
 
-class MultiMarginLoss(_Loss):
+class MultiMarginLoss(_WeightedLoss):
     """The score of the right class should be larger than all others by a margin. See `minigrad.nn.functional.multi_margin_loss`.
 
     Mirrors ``torch.nn.MultiMarginLoss``.
@@ -283,10 +280,9 @@ class MultiMarginLoss(_Loss):
 
     def __init__(self, p: float = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
-        super().__init__(size_average, reduce, reduction)
+        super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
             raise TensorValueError("MG-E302", "only p == 1 and p == 2 supported", found=f"{p}")
-        self.register_buffer("weight", weight)
         self.p, self.margin = p, margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

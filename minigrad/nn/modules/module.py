@@ -37,7 +37,8 @@ from minigrad.nn.modules._hooks import (
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
-from minigrad.nn.parameter import Buffer, Parameter
+from minigrad.nn.modules._loading import _IncompatibleKeys  # noqa: F401  (programs import it from here)
+from minigrad.nn.parameter import Buffer, Parameter, is_lazy
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
            "register_module_full_backward_pre_hook"]
 
+
+# PyTorch's names for the tables of hooks that serve all modules.
+_global_forward_pre_hooks, _global_forward_hooks = _forward_pre_hooks, _forward_hooks
+_global_backward_pre_hooks, _global_backward_hooks = _backward_pre_hooks, _backward_hooks
 
 try:
     from minigrad.nn.modules._quick import quicken
@@ -78,22 +83,34 @@ class Module:
     # A module without such hooks uses these empty tables (handle id -> hook). See _state.py.
     _state_dict_pre_hooks = _state_dict_hooks = MappingProxyType({})
     _load_state_dict_pre_hooks = _load_state_dict_post_hooks = MappingProxyType({})
+    # Likewise: the ids of forward hooks with options, and whether the backward hooks are full ones. See _hooks.py.
+    _forward_pre_hooks_with_kwargs = _forward_hooks_with_kwargs = _forward_hooks_always_called = MappingProxyType({})
+    _is_full_backward_hook: bool | None = None
+    dump_patches = False        # PyTorch's, without effect
+    call_super_init = False     # whether __init__ passes its arguments on to the next class, for classes with several bases
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         quicken(cls, Module)
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            found = (f"an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else
+                     f"{len(args)} positional arguments, but takes none")
+            raise TypeError(f"{type(self).__name__}.__init__() got {found}: pass none to super().__init__(), or set "
+                            "call_super_init = True in the class to pass them on to its next base")
         set_attribute = super().__setattr__         # our own __setattr__ reads the tables, which do not exist yet
         set_attribute("_parameters", {})
         set_attribute("_buffers", {})
         set_attribute("_non_persistent_buffers_set", set())
         set_attribute("_modules", {})
-        set_attribute("_forward_hooks", OrderedDict())          # handle id -> (hook, with_kwargs, always_call)
-        set_attribute("_forward_pre_hooks", OrderedDict())      # handle id -> (hook, with_kwargs)
-        set_attribute("_backward_hooks", OrderedDict())         # handle id -> (hook,)
-        set_attribute("_backward_pre_hooks", OrderedDict())     # handle id -> (hook,)
+        set_attribute("_forward_hooks", OrderedDict())          # these four: handle id -> hook
+        set_attribute("_forward_pre_hooks", OrderedDict())
+        set_attribute("_backward_hooks", OrderedDict())
+        set_attribute("_backward_pre_hooks", OrderedDict())
         set_attribute("training", True)
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # ---- the call -------------------------------------------------------------------------------------------
 
@@ -108,10 +125,21 @@ class Module:
         return self._call_with_hooks(args, kwargs)
 
     _call_with_hooks = _hooks.call_with_hooks
+    _call_impl = _wrapped_call_impl = __call__      # PyTorch's names for it
     register_forward_pre_hook = _hooks.register_forward_pre_hook
     register_forward_hook = _hooks.register_forward_hook
     register_full_backward_pre_hook = _hooks.register_full_backward_pre_hook
     register_full_backward_hook = _hooks.register_full_backward_hook
+    register_backward_hook = _hooks.register_backward_hook
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: in PyTorch, it compiles the call of this module. The arguments have no effect.
+
+        >>> layer = nn.ReLU()
+        >>> layer.compile()
+        >>> layer(mg.ones(1))
+        tensor([1.])
+        """
 
     # ---- attributes -----------------------------------------------------------------------------------------
 
@@ -271,7 +299,7 @@ class Module:
     named_parameters, parameters = _tree.named_parameters, _tree.parameters
     named_buffers, buffers = _tree.named_buffers, _tree.buffers
     get_submodule, get_parameter, get_buffer = _tree.get_submodule, _tree.get_parameter, _tree.get_buffer
-    apply = _tree.apply
+    apply, _named_members = _tree.apply, _tree._named_members
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at the path `target`, such as ``"encoder.0"``.
@@ -309,6 +337,9 @@ class Module:
     register_state_dict_post_hook = _state.register_state_dict_post_hook
     register_load_state_dict_pre_hook = _state.register_load_state_dict_pre_hook
     register_load_state_dict_post_hook = _state.register_load_state_dict_post_hook
+    _register_state_dict_hook = _state._register_state_dict_hook
+    _register_load_state_dict_pre_hook = _state._register_load_state_dict_pre_hook
+    _save_to_state_dict, _load_from_state_dict = _state._save_to_state_dict, _loading._load_from_state_dict
 
     # ---- modes ----------------------------------------------------------------------------------------------
 
@@ -364,20 +395,24 @@ class Module:
 
     # ---- conversions ----------------------------------------------------------------------------------------
 
-    def _convert(self, fn, recurse=True):
-        """Replace the data ``t`` of every parameter, gradient and buffer by ``fn(t)``."""
-        for module in self.modules() if recurse else [self]:
-            for param in module._parameters.values():
-                if param is not None:
-                    with no_grad():
-                        param.data = fn(param.data)
-                        if param.grad is not None:
-                            grad = fn(param.grad)
-                            param.grad = None
-                            param.grad = grad
-            for name, buffer in module._buffers.items():
-                if buffer is not None:
-                    module._buffers[name] = fn(buffer)
+    def _apply(self, fn, recurse=True):
+        """Replace the data ``t`` of every parameter, gradient and buffer by ``fn(t)``, in the modules below first."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for param in self._parameters.values():
+            if param is not None:
+                with no_grad():
+                    param.data = fn(param.data)
+                    if param.grad is not None:
+                        grad = fn(param.grad)
+                        param.grad = None
+                        param.grad = grad
+        for name, buffer in self._buffers.items():
+            if is_lazy(buffer):
+                buffer.data = fn(buffer.data)
+            elif buffer is not None:
+                self._buffers[name] = fn(buffer)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
@@ -401,7 +436,7 @@ class Module:
 
         def convert(t):
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device=device)
-        return self._convert(convert)
+        return self._apply(convert)
 
     def type(self, dst_type: DType) -> Self:
         """Convert every parameter and buffer to a dtype. Return this module.
@@ -412,7 +447,7 @@ class Module:
         >>> nn.Linear(2, 1).type(mg.float64).weight.dtype
         minigrad.float64
         """
-        return self._convert(lambda t: t.type(dst_type))
+        return self._apply(lambda t: t.type(dst_type))
 
     def to_empty(self, *, device: DeviceLike | None, recurse: bool = True) -> Self:
         """Give every parameter and buffer new, uninitialized memory. Return this module.
@@ -424,7 +459,7 @@ class Module:
         >>> nn.Linear(2, 1).to_empty(device="cpu").weight.shape
         minigrad.Size([1, 2])
         """
-        return self._convert(lambda t: empty_like(t, device=device), recurse)
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def float(self) -> Self:
         """Convert floating point parameters and buffers to float32. Return this module.
@@ -432,7 +467,7 @@ class Module:
         >>> nn.Linear(2, 1, dtype=mg.float64).float().weight.dtype
         minigrad.float32
         """
-        return self._convert(lambda t: t.float() if t.is_floating_point() else t)
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
     def double(self) -> Self:
         """Convert floating point parameters and buffers to float64. Return this module.
@@ -440,7 +475,7 @@ class Module:
         >>> nn.Linear(2, 1).double().weight.dtype
         minigrad.float64
         """
-        return self._convert(lambda t: t.double() if t.is_floating_point() else t)
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def half(self) -> Self:
         """Convert floating point parameters and buffers to float16. Return this module.
@@ -448,7 +483,7 @@ class Module:
         >>> nn.Linear(2, 1).half().weight.dtype
         minigrad.float16
         """
-        return self._convert(lambda t: t.half() if t.is_floating_point() else t)
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def cuda(self, device: DeviceLike | None = None) -> Self:
         """Move all parameters and buffers to a GPU. Return this module.
@@ -462,7 +497,7 @@ class Module:
         >>> layer = nn.Linear(2, 1)
         >>> layer = layer.cuda() if mg.cuda.is_available() else layer
         """
-        return self._convert(lambda t: t.cuda(device))
+        return self._apply(lambda t: t.cuda(device))
 
     def cpu(self) -> Self:
         """Move all parameters and buffers to the CPU. Return this module.
@@ -470,7 +505,7 @@ class Module:
         >>> nn.Linear(2, 1).cpu()
         Linear(in_features=2, out_features=1, bias=True)
         """
-        return self._convert(lambda t: t.cpu())
+        return self._apply(lambda t: t.cpu())
 
     # ---- printing -------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     def __init__(self, padding: int | Sequence[int], value: Tensor | Number) -> None:
         super().__init__(padding)
         self.value = value
@@ -52,7 +52,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__(padding, 0.0)
 
@@ -60,7 +60,7 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """Pad the last dimension with `value`. Mirrors ``torch.nn.ConstantPad1d``.
 
     >>> nn.ConstantPad1d(1, 7.)(mg.ones(1, 2)).shape
@@ -70,7 +70,7 @@ class ConstantPad1d(_ConstantPad):
     dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """Pad the last 2 dimensions with `value`. Mirrors ``torch.nn.ConstantPad2d``.
 
     >>> nn.ConstantPad2d(1, 7.)(mg.ones(1, 2, 2)).shape
@@ -80,7 +80,7 @@ class ConstantPad2d(_ConstantPad):
     dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """Pad the last 3 dimensions with `value`. Mirrors ``torch.nn.ConstantPad3d``.
 
     >>> nn.ConstantPad3d(1, 7.)(mg.ones(1, 2, 2, 2)).shape

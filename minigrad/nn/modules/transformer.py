@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer"]
 
 
-def find_activation(activation):
+def _get_activation_fn(activation):
     """Return the activation function with a name. Return a function as it is."""
     if not isinstance(activation, str):
         return activation
@@ -86,7 +86,7 @@ class TransformerEncoderLayer(Module):
         self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
-        self.activation = find_activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
                 is_causal: bool = False) -> Tensor:
@@ -135,7 +135,7 @@ class TransformerDecoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.dropout3 = Dropout(dropout)
-        self.activation = find_activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
                 tgt_key_padding_mask: Tensor | None = None, memory_key_padding_mask: Tensor | None = None,
@@ -331,4 +331,12 @@ def causal_hint(mask, hint):
 
 def clone_layers(layer, count, function):
     """Return a list of `count` copies of a layer, each with its own parameters."""
-    return ModuleList([copy.deepcopy(layer) for _ in range(integer(count, "num_layers", function))])
+    return _get_clones(layer, integer(count, "num_layers", function))
+
+
+def _get_clones(module, N):
+    """Return a list of `N` copies of a module. Programs with transformers of their own import it."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
+_generate_square_subsequent_mask = Transformer.generate_square_subsequent_mask

@@ -27,11 +27,10 @@ from cython.cimports.minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace import apply_inplace, check_memory
 from minigrad._core.mutation.inplace_views import set_array
 from minigrad._core.record.forward_ad import refuse_tangents
-from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradError, ShapeError, TensorTypeError
 from minigrad.ops.base.registry import REGISTRY
 
-__all__ = ["fills_out", "into"]
+__all__ = ["accept_out", "into"]
 
 
 def into(out, function, *args, **kwargs) -> Any:
@@ -74,6 +73,21 @@ def into(out, function, *args, **kwargs) -> Any:
     return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
 
 
+def accept_out(function):
+    """Return `function`, which has several results, with the argument `out`: a tuple of tensors."""
+    @functools.wraps(function)
+    def made(*args, out=None, **kwargs):
+        return function(*args, **kwargs) if out is None else into(out, function, *args, **kwargs)
+
+    signature = inspect.signature(function)
+    filled: Any = made
+    del filled.__wrapped__      # else inspect.signature would return the signature of `function`
+    filled.__signature__ = signature.replace(parameters=[
+        *signature.parameters.values(),
+        inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="tuple[Tensor, ...] | None")])
+    return filled
+
+
 def receive(name, out, result):
     """Write the tensor `result` to `out`, after resizing `out` if its shape differs."""
     if result.dtype.category > out.dtype.category:
@@ -96,32 +110,3 @@ def receive(name, out, result):
 def write_to(out, result):
     """``out.copy_(result)``"""
     apply_inplace(REGISTRY["copy_"], out, (result,))
-
-
-def fills_out(function):
-    """Decorator: give a function that creates a tensor the argument `out`; also `size=`, if it takes its sizes as ``*size``."""
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())
-    sizes = parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
-
-    @functools.wraps(function)
-    def made(*args, out=None, **kwargs):
-        if sizes and not args and "size" in kwargs:
-            args = (kwargs.pop("size"),)
-        if out is None:
-            try:
-                return function(*args, **kwargs)
-            except (ValueError, IndexError, MemoryError, OverflowError) as error:
-                raise translate_kernel_error(function.__name__, error) from None
-        if isinstance(out, TensorBase):
-            dtype = kwargs.setdefault("dtype", out.dtype)
-            if dtype is not None and dtype is not out.dtype:
-                raise ShapeError("MG-E203", f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
-        return into(out, function, *args, **kwargs)
-
-    first = next(i for i, p in enumerate(parameters) if p.kind is inspect.Parameter.KEYWORD_ONLY)
-    parameters.insert(first, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None"))
-    named: Any = made
-    del named.__wrapped__       # else inspect.signature would return the signature of `function`
-    named.__signature__ = signature.replace(parameters=parameters)
-    return named

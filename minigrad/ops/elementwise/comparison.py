@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import binary, unary
 
@@ -370,7 +371,12 @@ LOGIC = {"and": And.op, "or": Or.op, "xor": Xor.op}
 
 
 def compare(x, y, how):
-    """x == y, or the comparison `how`. Return NotImplemented for other operands: == then compares identity."""
+    """x == y, or the comparison `how`. Return NotImplemented for other operands: == then compares identity.
+
+    For == and !=, a NumPy array counts as a tensor. An array on the left leaves them to us: see `Tensor.__array_priority__`.
+    """
+    if how in ("eq", "ne") and isinstance(y, np.ndarray):
+        y = x._of_array(y)
     return binary(COMPARISONS[how], x, y)
 
 

@@ -18,7 +18,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, Linear, dimension, number, op, outside, tensor_argument
+from minigrad.ops.base.rule import INT64, Linear, dimension, flag, number, op, outside, tensor_argument
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import SliceBackward
 from minigrad.ops.shape.clone_cast import cast
@@ -181,7 +181,7 @@ def places(function, index, size, dim):
     return index_argument(function, index, size, dim) if index.numel() else cast(index, INT64)
 
 
-def gather(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """The elements of `input` that `index` names along `dim`: ``z[i, j] = input[index[i, j], j]`` for dim 0.
 
     Args:
@@ -189,6 +189,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None)
         dim (int): the dimension that the indices count along.
         index (Tensor): int64 or int32, with as many dimensions as `input`, none larger except along `dim`; the result
             has its shape. An empty one may have any shape.
+        sparse_grad (bool): has no effect: gradients are dense here.
 
     Mirrors ``torch.gather``.
 
@@ -203,6 +204,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None)
     if out is not None:
         return into(out, gather, input, dim, index)
     tensor_argument("gather", input)
+    flag(sparse_grad, "sparse_grad", "gather")
     at = dimension(dim, input.ndim)
     tensor_argument("gather", index, "index", 3)
     check_fits("gather", input, index, at)

@@ -16,12 +16,14 @@ from minigrad._core.record.forward_ad import tangent_of
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradError, ShapeError
 from minigrad.ops.base.rule import dimension, dimensions, tensor_argument, variant
+from minigrad.ops.shape.formats import check_format
 from minigrad.ops.shape.strided import AsStrided, geometry_in
 from minigrad.ops.shape.views import Alias, Squeeze, SqueezeDim, SqueezeDims, T, Transpose, Unsqueeze, as_shape, check_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from minigrad.ops.shape.formats import memory_format
     from minigrad.types import Tensor
 
 TInPlace = variant(T, "t_", "T1", "`T`, in place")
@@ -125,7 +127,7 @@ def as_strided_(self, size: Sequence[int], stride: Sequence[int], storage_offset
     return self
 
 
-def resize_(self, *sizes: int | Sequence[int]) -> Tensor:
+def resize_(self, *sizes: int | Sequence[int], memory_format: memory_format | None = None) -> Tensor:
     """Give self another shape, keeping as many elements as fit. Mirrors ``torch.Tensor.resize_``.
 
     Args:
@@ -139,6 +141,7 @@ def resize_(self, *sizes: int | Sequence[int]) -> Tensor:
     tensor([[0, 1, 2],
             [3, 0, 0]])
     """
+    check_format("resize_", memory_format)
     shape = as_shape(sizes, "resize_")
     if min(shape, default=0) < 0:
         raise ShapeError("MG-E206", f"resize_(): invalid shape {list(shape)}")
@@ -157,14 +160,14 @@ def resize_(self, *sizes: int | Sequence[int]) -> Tensor:
     return self
 
 
-def resize_as_(self, the_template: Tensor) -> Tensor:
+def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """``self.resize_(the_template.shape)``. Mirrors ``torch.Tensor.resize_as_``.
 
     >>> mg.arange(4).resize_as_(mg.zeros(2, 1))
     tensor([[0],
             [1]])
     """
-    return resize_(self, *tensor_argument("resize_as_", the_template, "the_template").shape)
+    return resize_(self, *tensor_argument("resize_as_", the_template, "the_template").shape, memory_format=memory_format)
 
 
 def set_(self: Tensor, source: Tensor | None = None) -> Tensor:

@@ -1,11 +1,11 @@
 """Samplers: iterables of sample numbers, which give the order of the samples. Mirrors ``torch/utils/data/sampler.py``."""
 
-from bisect import bisect_right
 from itertools import islice
 
-from minigrad.creation import as_tensor
+from minigrad.creation import as_tensor, empty
+from minigrad.dtypes import int64
 from minigrad.errors import TensorValueError
-from minigrad.random import rand, randint, randperm
+from minigrad.random import Generator, multinomial, randint, randperm
 from minigrad.tensor import Tensor
 
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"]
@@ -60,6 +60,11 @@ def check_bool(name, value):
         raise TensorValueError("MG-E333", f"{name} should be a boolean value, but got {name}={value}")
 
 
+def draw_seed(generator=None):
+    """Draw a seed of 63 bits, an int."""
+    return empty((), dtype=int64).random_(generator=generator).item()
+
+
 class RandomSampler(Sampler):
     """The numbers of all samples in random order. Mirrors ``torch.utils.data.RandomSampler``.
 
@@ -92,11 +97,14 @@ class RandomSampler(Sampler):
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
-        n, left = len(self.data_source), self.num_samples
-        while left > 0 and n > 0:
-            drawn = randint(n, (left,), generator=self.generator) if self.replacement else randperm(n, generator=self.generator)
-            yield from drawn.tolist()[:left]
-            left -= drawn.numel()
+        n, count = len(self.data_source), self.num_samples
+        generator = Generator().manual_seed(draw_seed()) if self.generator is None else self.generator
+        if n and self.replacement:
+            for start in range(0, count, 32):
+                yield from randint(n, (min(32, count - start),), generator=generator).tolist()
+        elif n:         # as in PyTorch, a last order is drawn even if no number of it is needed
+            for start in range(0, count + 1, n):
+                yield from randperm(n, generator=generator).tolist()[:count - start]
 
     def __len__(self):
         return self.num_samples
@@ -118,7 +126,8 @@ class SubsetRandomSampler(Sampler):
         self.generator = generator
 
     def __iter__(self):
-        return iter([self.indices[i] for i in randperm(len(self.indices), generator=self.generator).tolist()])
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
 
     def __len__(self):
         return len(self.indices)
@@ -152,13 +161,7 @@ class WeightedRandomSampler(Sampler):
         self.generator = generator
 
     def __iter__(self):
-        if not self.replacement:        # the numbers with the largest u^(1/w) (Efraimidis & Spirakis, 2006)
-            keys = rand(self.weights.numel(), generator=self.generator).double().log() / self.weights
-            order = sorted(range(keys.numel()), key=keys.tolist().__getitem__, reverse=True)
-            return iter(order[:self.num_samples])
-        ends = self.weights.cumsum(0).tolist()
-        drawn = (rand(self.num_samples, generator=self.generator).double() * ends[-1]).tolist()
-        return iter([min(bisect_right(ends, x), len(ends) - 1) for x in drawn])
+        yield from multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
 
     def __len__(self):
         return self.num_samples
