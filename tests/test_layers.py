@@ -27,7 +27,7 @@ BELOW = {
     "errors": set(), "_version": set(), "_lazy": set(), "_late": set(),
     "kernels": {"errors"},
     "_core": {"errors"},
-    "ops": {"_core", "kernels", "errors"},
+    "ops": {"_core", "kernels", "errors", "_lazy"},
     "surface": {"ops", "_core", "errors"},
     "_debug": {"autograd", "surface", "_core", "errors"},
     "autograd": {"surface", "ops", "_core", "errors", "_lazy"},
