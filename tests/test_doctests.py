@@ -33,6 +33,9 @@ NAMESPACES |= {"mg.functional": mg.functional, "mg.testing": mg.testing, "mg.nn.
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
 
+# The surroundings of a program: minigrad/_late.py.
+NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
+    "amp", "autograd.profiler", "compiler", "cpu", "futures", "jit", "nn.parallel", "profiler", "serialization")}
 NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
 
 

@@ -38,7 +38,7 @@ BELOW = {
     "special": {"ops"},
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
-    "func": {"utils", "autograd", "surface", "_core", "errors"},
+    "func": {"utils", "autograd", "surface", "ops", "_core", "errors"},
     "distributed": {"nn", "autograd", "surface", "errors"},
     "serialization": {"_serialization", "surface", "errors"},
     "_serialization": {"nn", "surface", "ops", "_core", "errors"},

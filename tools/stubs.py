@@ -43,7 +43,7 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.serialization", "minigrad.special", "minigrad.autograd",
            *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.") if "._gradcheck" not in m.name
              and m.name not in ("minigrad.autograd._functional_arguments", "minigrad.autograd._jacobians",
-                                "minigrad.autograd._backward")],
+                                "minigrad.autograd._backward", "minigrad.autograd.profiler", "minigrad.autograd.profiler_util")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.") if "._" not in m.name],

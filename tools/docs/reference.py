@@ -12,6 +12,7 @@ import types
 from typing import NamedTuple
 
 import minigrad as mg
+from minigrad._late import NAMES
 from tools.docs.paths import ROOT
 
 __all__ = ["PAGES", "Page", "names", "offered", "write"]
@@ -45,9 +46,9 @@ PAGES = [
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
-          "_version")),
+          "_version", "backends._precision", "amp.autocast_mode")),
     Page("arithmetic", "Arithmetic", MG,
-         ops("elementwise", "arithmetic", "pointwise", "rounding", "representation", "selection", "clamp")
+         ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
          "Elementwise operations, with broadcasting."),
     Page("elementary", "Exponentials, angles, special functions", MG,
@@ -70,6 +71,8 @@ PAGES = [
          "spectra", "least_squares", "tensor_systems", "matrices", "elimination")),
     Page("windows", "Convolution and pooling", MG, ops("nn", "convolution", "pooling", "averaging")),
     Page("linalg", "minigrad.linalg", "minigrad.linalg"),
+    Page("functional", "minigrad.functional", "minigrad.functional", (),
+         "Functions that are imported when you ask for them, as ``mg.hann_window``. They are names of `minigrad` too."),
     Page("special", "minigrad.special", "minigrad.special"),
     Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
     Page("autograd.gradcheck", "minigrad.autograd.gradcheck", "minigrad.autograd.gradcheck", (),
@@ -96,6 +99,15 @@ PAGES = [
     Page("optim", "minigrad.optim", "minigrad.optim"),
     Page("optim.lr_scheduler", "minigrad.optim.lr_scheduler", "minigrad.optim.lr_scheduler"),
     Page("optim.swa_utils", "minigrad.optim.swa_utils", "minigrad.optim.swa_utils"),
+    Page("nn.parallel", "minigrad.nn.parallel", "minigrad.nn.parallel"),
+    Page("serialization", "minigrad.serialization", "minigrad.serialization", (), "Files: what `save` writes and `load` reads."),
+    Page("amp", "minigrad.amp", "minigrad.amp", (), "Gradient scaling; and autocast, which changes nothing here."),
+    Page("compiler", "minigrad.compiler", "minigrad.compiler", (), "`compile` returns the function as it is."),
+    Page("jit", "minigrad.jit", "minigrad.jit", (), "A scripted or traced function is the function as it is."),
+    Page("profiler", "minigrad.profiler", "minigrad.profiler", (), "The time that each op takes."),
+    Page("autograd.profiler", "minigrad.autograd.profiler", "minigrad.autograd.profiler"),
+    Page("cpu", "minigrad.cpu", "minigrad.cpu", (), "The CPU as a device with streams and events."),
+    Page("futures", "minigrad.futures", "minigrad.futures"),
     Page("utils.checkpoint", "minigrad.utils.checkpoint", "minigrad.utils.checkpoint", (),
          "Less memory, at the price of a second forward."),
     Page("utils.data", "minigrad.utils.data", "minigrad.utils.data"),
@@ -105,6 +117,7 @@ PAGES = [
          "Modes that see every op."),
     Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
+    Page("run", "minigrad.run", "minigrad.run", (), "PyTorch programs, unchanged: :doc:`/from-pytorch`."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
@@ -139,6 +152,9 @@ def defining():
             own = getattr(thing, "__module__", None)
             if name in getattr(loaded, "__all__", ()) or own == f"minigrad.{module}":
                 found.setdefault(name, module)
+    for home, listed in NAMES.items():      # imported when a program asks for them: most have a page of their module
+        for name in listed.split():
+            found.setdefault(name, home)
     for name in offered(MG):
         thing = getattr(mg, name)
         if thing is None or isinstance(thing, (mg.dtype, mg.layout, str, float)):

@@ -50,22 +50,22 @@ for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _lo
               _pair_losses, _averaging, _convolution, _interpolation, _pooling, _unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 # Functions that few programs use are imported when they are asked for: name -> file.
-_LATE = {"affine_grid": "_grids", "grid_sample": "_grids",
+_FILES = {"affine_grid": "_grids", "grid_sample": "_grids",
          **dict.fromkeys(("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_", "threshold_",
                           "triplet_margin_with_distance_loss"), "_in_place")}
-__all__ += _LATE
+__all__ += _FILES
 
 
 def __getattr__(name):
-    if name not in _LATE:
+    if name not in _FILES:
         raise AttributeError(f"module 'minigrad.nn.functional' has no attribute {name!r}")
     from importlib import import_module
-    globals()[name] = getattr(import_module(f"minigrad.nn.functional.{_LATE[name]}"), name)
+    globals()[name] = getattr(import_module(f"minigrad.nn.functional.{_FILES[name]}"), name)
     return globals()[name]
 
 
 def __dir__():
-    return [*globals(), *_LATE]
+    return [*globals(), *_FILES]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
