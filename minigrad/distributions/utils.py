@@ -188,4 +188,4 @@ def draw(sampler, like, *parameters):
         parameters (Tensors): go to `sampler` as float64 arrays of the CPU.
     """
     arrays = [p.detach().cpu().double().numpy() for p in parameters]
-    return mg.tensor(np.asarray(sampler(stream(None), *arrays), np.float64), dtype=like.dtype, device=like.device)
+    return mg.tensor(np.asarray(sampler(stream(None).numpy, *arrays), np.float64), dtype=like.dtype, device=like.device)
