@@ -11,4 +11,5 @@ for, so its lines read as they would after `import torch`. It returns numbers: l
 sets its own seed, so both libraries draw the same numbers. `tests/parity/test_programs.py` compares what they return.
 """
 
-FIELDS = ["lectures", "books", "examples", "reinforcement", "gans", "nlp", "diffusion"]
+FIELDS = ["lectures", "books", "examples", "reinforcement", "gans", "nlp", "diffusion", "ode", "second_order",
+          "interpretability", "legacy", "probabilistic", "utilities"]

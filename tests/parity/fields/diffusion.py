@@ -1,5 +1,7 @@
 """Programs in the manner of diffusion models: noise schedules, denoisers, scores, samplers, averages of weights."""
 
+# ruff: noqa: RUF007
+
 
 def _extract(a, t, x_shape):
     out = a.gather(-1, t)

@@ -1,5 +1,7 @@
 """Programs in the manner of lectures: networks of a few neurons, backpropagation by hand, models of characters."""
 
+# ruff: noqa: RUF007, RUF059
+
 
 def one_neuron(torch):
     """A neuron of two inputs, and its gradients."""

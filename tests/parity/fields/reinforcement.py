@@ -104,7 +104,7 @@ def dqn(torch):
 
     def net():
         return nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 2))
-    policy_net, target_net, memory = net(), net(), deque([], maxlen=100)
+    policy_net, target_net, memory = net(), net(), deque(maxlen=100)
     target_net.load_state_dict(policy_net.state_dict())
     optimizer, env, losses = optim.AdamW(policy_net.parameters(), lr=1e-2, amsgrad=True), _Walk(torch), []
     state = env.reset().unsqueeze(0)
