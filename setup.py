@@ -12,6 +12,7 @@ MINIGRAD_PLAIN=slots,counts compiles them without these groups of minigrad/_capi
 
 import importlib.util
 import json
+import multiprocessing
 import os
 import shlex
 import subprocess
@@ -79,6 +80,8 @@ def extensions():
     import numpy
     from Cython.Build import cythonize
 
+    if sys.platform == "linux":     # Cython's workers; what Python 3.14 starts instead of a fork would run this file again
+        multiprocessing.set_start_method("fork", force=True)
     openmp = ["-fopenmp"] if sys.platform == "linux" and compiles("-fopenmp") else []
     windows = sys.platform == "win32"
     sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).rglob("*.py")
