@@ -35,7 +35,7 @@ def test_the_words_of_apt_reach_the_user(monkeypatch):
         return subprocess.CompletedProcess(args, 100, stdout="Reading...\nE: Unable to locate package python3.99\nE: more\n")
 
     monkeypatch.setattr(pythons.subprocess, "run", refuse)
-    with pytest.raises(pythons.Unavailable, match="apt says: E: Unable to locate package python3.99$"):
+    with pytest.raises(pythons.Unavailable, match=r"apt says: E: Unable to locate package python3\.99$"):
         pythons.apt("install", "python3.99")
 
 
