@@ -29,6 +29,7 @@ from tools.pythons import HERE, Unavailable, answer, get
 TREE = Path(__file__).parents[1]
 ROWS = ["3.12", "3.13", "3.14", "3.15", "3.12:2.0"]
 TESTS = ["tests/core", "tests/autograd", "tests/ops"]
+OLD = 1_000_000_000     # the time that we give to NumPy's and Cython's declarations: 2001
 BUILDS = ["interpreted", "compiled"]
 # The packages whose absence leaves tests out. The extras `parity`, `simulator` and `demo` bring them.
 EXTRAS = {"torch": "tests/parity, tests/accuracy and comparisons elsewhere", "numba": "tests of numba's arrays",
@@ -64,9 +65,17 @@ def make_environment(python, version, numpy, packages):
     wanted = ["setuptools>=77", "Cython>=3.3,<3.4", f"numpy=={numpy}.*" if numpy else "numpy>=2.0"]
     constraint = HERE / "venvs" / f"numpy-{numpy or 'newest'}.txt"
     constraint.write_text(wanted[-1] + "\n")
+    stamp, now = folder / "installed.txt", "\n".join([*wanted, *packages, (TREE / "pyproject.toml").read_text("utf-8")])
+    if stamp.exists() and stamp.read_text("utf-8") == now:
+        return inside
     if call(*pip, *wanted) or call(*pip, "--no-build-isolation", "-c", constraint, *packages, cwd=TREE,
                                    env={"MINIGRAD_BUILD": "0"}):
         raise Unavailable(f"pip could not install {' '.join(packages)} with {wanted[-1]} on Python {version}, see above")
+    # pip gives every file the present time. Cython would then write all C sources again, for NumPy's .pxd files are newer, and each
+    # Python's build would make those of the others out of date.
+    for path in glob.glob(f"{folder}/lib/python*/site-packages/**/*.pxd", recursive=True):
+        os.utime(path, (OLD, OLD))
+    stamp.write_text(now, "utf-8")
     return inside
 
 
