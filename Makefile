@@ -18,7 +18,7 @@ unexport PYTHONPATH PYTHONHOME
 .PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build wheel sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 # Interpreted until the first `make build`, which takes minutes; from then on compiled, and rebuilt if a source has changed.
 demo: .venv/demo $(wildcard .venv/build)    ## Train a network on handwritten digits.
