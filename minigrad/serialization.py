@@ -51,7 +51,7 @@ def save(obj: Any, f: str | PathLike[str]) -> None:
     Raises:
         TypeError: something in `obj` cannot be saved, or `f` is not a file name.
         OSError: the file cannot be written.
-        ImportError: the package safetensors is missing (``pip install minigrad[save]``).
+        ImportError: the package safetensors is missing (``pip install minigrad-autograd[save]``).
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -106,7 +106,7 @@ def load(f: str | PathLike[str]) -> Any:
     Raises:
         OSError: the file does not exist (``FileNotFoundError``) or cannot be read.
         TypeError: the file is not in the safetensors format, is damaged, or has a dtype that minigrad does not support.
-        ImportError: the package safetensors is missing (``pip install minigrad[save]``).
+        ImportError: the package safetensors is missing (``pip install minigrad-autograd[save]``).
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -163,7 +163,7 @@ def _safetensors():
     try:
         from safetensors import numpy as numpy_format
     except ImportError:
-        raise ImportError("saving and loading need the package safetensors: pip install minigrad[save]") from None
+        raise ImportError("saving and loading need the package safetensors: pip install minigrad-autograd[save]") from None
     return numpy_format
 
 

@@ -44,7 +44,7 @@ BELOW = {
     "types": set(),
 }
 # The top layer may import anything: the package itself, its commands, and what uses all of it.
-TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op"}
+TOP = {"__init__", "_C", "engine", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op"}
 
 
 def layer(module):
