@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build wheel sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build wheel release lab sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -89,6 +89,16 @@ build: .venv/build                  ## Compile the extension modules and write t
 wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 	.venv/bin/python -m build
 
+release: .venv/release              ## build/release: all of a release except publishing. Needs a clone, and a network for the last check.
+	$(PY) -m tools.release $(RELEASE_ARGS)
+
+# A tutorial is a script; jupytext opens it as a notebook, and saves changes to the script.
+LAB = .venv/share/jupyter/lab/settings
+lab: .venv/lab $(wildcard .venv/build)      ## JupyterLab, in which the tutorials open as notebooks. Compiled once `make build` has run.
+	@mkdir -p $(LAB) && echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"python": "Jupytext Notebook"}}}' \
+		> $(LAB)/overrides.json
+	$(PY) -m jupyterlab --ServerApp.root_dir=tutorials $(LAB_ARGS)
+
 sizes: .venv/made                   ## Lines per file.
 	@$(PY) -m tools.sizes
 
@@ -123,6 +133,6 @@ clean:                              ## Remove all that was made.
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint .venv/docs .venv/browser .venv/cuda .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
+.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
 	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@

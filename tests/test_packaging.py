@@ -35,7 +35,7 @@ def test_ships(file):
 
 def test_version():
     try:
-        assert metadata.version("minigrad") == mg.__version__
+        assert metadata.version("minigrad-autograd") == mg.__version__
     except metadata.PackageNotFoundError:
         assert SOURCE_TREE
 
