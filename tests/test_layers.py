@@ -34,7 +34,7 @@ BELOW = {
     "linalg": {"ops", "errors"},
     "cuda": {"amp", "kernels", "surface", "_core", "errors"},
     "amp": {"autograd", "surface", "errors"},
-    "nn": {"autograd", "surface", "ops", "_core", "errors"},
+    "nn": {"_lazy", "autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
