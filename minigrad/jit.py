@@ -16,7 +16,16 @@ __all__ = ["Attribute", "Final", "Future", "ScriptModule", "annotate", "export",
 
 ScriptModule = Module
 Final = typing.Final
-Attribute = namedtuple("Attribute", ["value", "type"])
+
+
+class Attribute(namedtuple("Attribute", ["value", "type"])):
+    """A value with a type for TorchScript. Mirrors ``torch.jit.Attribute``.
+
+    >>> mg.jit.Attribute(3, int).value
+    3
+    """
+
+    __slots__ = ()
 
 
 def warn():

@@ -33,7 +33,16 @@ NAMESPACES |= {"mg.functional": mg.functional, "mg.testing": mg.testing, "mg.nn.
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
 
+# The surroundings of a program: minigrad/_late.py.
+NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
+    "amp", "autograd.profiler", "compiler", "cpu", "futures", "jit", "nn.parallel", "profiler", "serialization")}
 NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
+
+
+NAMESPACES |= {"mg.distributions": mg.distributions, "mg.distributions.constraints": mg.distributions.constraints,
+               "mg.distributions.transforms": mg.distributions.transforms, "mg.distributions.utils": mg.distributions.utils,
+               "mg.distributions.relaxed_bernoulli": importlib.import_module("minigrad.distributions.relaxed_bernoulli"),
+               "mg.distributions.relaxed_categorical": importlib.import_module("minigrad.distributions.relaxed_categorical")}
 
 
 def public(namespace):
@@ -47,8 +56,8 @@ def documented():
     found, seen = {}, set()
     for prefix, namespace in {**NAMESPACES, **CLASSES}.items():
         for name in public(namespace):
-            # getattr_static does not import what a module imports with its first use
-            thing = getattr(namespace, name) if isinstance(namespace, types.ModuleType) else inspect.getattr_static(namespace, name)
+            thing = getattr(namespace, name)        # imports what `import minigrad` leaves out, which getattr_static does not
+            thing = thing if isinstance(namespace, types.ModuleType) else inspect.getattr_static(namespace, name)
             thing = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
             own = getattr(thing, "home", [None])[0] or getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
             if isinstance(thing, (types.ModuleType, mg.dtype)) or not (callable(thing) or hasattr(thing, "__get__")):

@@ -12,7 +12,7 @@ import pytest
 
 import minigrad as mg
 from minigrad._build import pure as _pure
-from minigrad.ops.base.registry import REGISTRY
+from minigrad.ops import REGISTRY
 
 PACKAGE = Path(mg.__file__).parent
 ROOT = PACKAGE.parent

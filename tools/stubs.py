@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import minigrad
+import minigrad.distributions
 import minigrad.func
 import minigrad.functional
 import minigrad.library
@@ -43,7 +44,7 @@ MODULES = ["minigrad", "minigrad.tensor", "minigrad.dtypes", "minigrad.creation"
            "minigrad.serialization", "minigrad.special", "minigrad.autograd",
            *[m.name for m in pkgutil.iter_modules(minigrad.autograd.__path__, "minigrad.autograd.") if "._gradcheck" not in m.name
              and m.name not in ("minigrad.autograd._functional_arguments", "minigrad.autograd._jacobians",
-                                "minigrad.autograd._backward")],
+                                "minigrad.autograd._backward", "minigrad.autograd.profiler", "minigrad.autograd.profiler_util")],
            "minigrad.nn.functional", "minigrad.nn.init", "minigrad.nn.parameter",
            *[m.name for m in pkgutil.iter_modules(minigrad.nn.modules.__path__, "minigrad.nn.modules.") if "._" not in m.name],
            *[m.name for m in pkgutil.iter_modules(minigrad.optim.__path__, "minigrad.optim.") if "._" not in m.name],
@@ -277,6 +278,8 @@ def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if something would change or has no type")
     options = parser.parse_args()
+    for name in dir(Tensor):
+        getattr(Tensor, name)       # imports the methods that `import minigrad` leaves out
     different = []
     for name in [*MODULES, *CORE]:
         module = importlib.import_module(name)

@@ -32,6 +32,7 @@ def available_cpus():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+UNTESTED = (3, 16)      # the first Python that `make test-pythons` does not know
 MOST_THREADS = 1024     # which OpenMP and BLAS can still start
 _number = available_cpus()
 if _threads is not None:
@@ -152,8 +153,8 @@ def problems():
     if old:
         found.append((f"the sources of {', '.join(old)} have been edited since they were compiled: the edits do not run",
                       "rebuild (make build), or run the sources with MINIGRAD_PURE=1"))
-    if sys.version_info >= (3, 14):
-        found.append((f"Python {sys.version.split()[0]} has not been tested", "use Python 3.11 to 3.13"))
+    if sys.version_info >= UNTESTED:
+        found.append((f"Python {sys.version.split()[0]} has not been tested", f"use Python 3.11 to 3.{UNTESTED[1] - 1}"))
     return found
 
 

@@ -1,8 +1,8 @@
 """Read a pickle without running its code.
 
 A pickle is a program for a small machine with a stack: "push this", "make a tuple of the last three", "call that".
-Python's own reader imports any function that the file names, and calls it. So a file from a stranger can run anything. The machine here has
-the harmless instructions only, and a table of the functions that a file may name: see `KNOWN`.
+Python's own reader imports any function that the file names, and calls it. So a file from a stranger can run anything. The machine
+here has the harmless instructions only, and a table of the functions that a file may name: see `KNOWN`.
 
     load(data, persistent_load)     reads one pickle; anything else than KNOWN raises UnsafeFileError
     PythonUnpickler                 Python's reader, for weights_only=False

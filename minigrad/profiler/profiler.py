@@ -18,7 +18,11 @@ __all__ = ["ProfilerAction", "ProfilerActivity", "profile", "schedule", "support
 
 
 class ProfilerActivity(enum.Enum):
-    """What a profile should measure. minigrad measures the CPU."""
+    """What a profile should measure. minigrad measures the CPU. Mirrors ``torch.profiler.ProfilerActivity``.
+
+    >>> mg.profiler.ProfilerActivity.CPU
+    <ProfilerActivity.CPU: 0>
+    """
 
     CPU = 0
     XPU = 1
@@ -29,7 +33,11 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step: see `schedule`."""
+    """What a profile does in a step: see `schedule`. Mirrors ``torch.profiler.ProfilerAction``.
+
+    >>> mg.profiler.ProfilerAction.RECORD
+    <ProfilerAction.RECORD: 2>
+    """
 
     NONE = 0
     WARMUP = 1

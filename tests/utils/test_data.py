@@ -1,8 +1,7 @@
-"""utils.data: the same data sets, samplers and loaders give the same batches on PyTorch; and threads that fetch ahead."""
+"""utils.data: the same data sets, samplers and loaders give the same batches on PyTorch, with and without workers."""
 
 import collections
 import re
-import threading
 
 import numpy as np
 import pytest
@@ -66,7 +65,9 @@ def test_loader_is_torchs(case):
 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("case", LOADERS)
-def test_threads_give_the_same_in_the_same_order(case, workers):
+def test_workers_give_the_same_in_the_same_order(case, workers):
+    if "iterable" in case and workers > 1:
+        pytest.skip("each worker has all samples of an iterable data set that does not ask get_worker_info")
     make = LOADERS[case](mg, data)
     alone = [plain(b) for b in make]
     make.num_workers, make.prefetch_factor = workers, 2
@@ -159,13 +160,3 @@ def test_an_error_comes_where_its_batch_would_have_come():
             for batch in data.DataLoader(Fails(), num_workers=workers):
                 seen.append(batch.item())
         assert seen == [0, 1, 2]
-
-
-def test_threads_end_when_nobody_goes_on():
-    before, began = set(threading.enumerate()), []
-    for _ in data.DataLoader(range(1000), num_workers=2, worker_init_fn=began.append):
-        break
-    for thread in set(threading.enumerate()) - before:
-        thread.join(10)
-    assert not set(threading.enumerate()) - before
-    assert began and set(began) <= {0, 1}

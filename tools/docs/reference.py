@@ -12,6 +12,7 @@ import types
 from typing import NamedTuple
 
 import minigrad as mg
+from minigrad._late import NAMES
 from tools.docs.paths import ROOT
 
 __all__ = ["PAGES", "Page", "names", "offered", "write"]
@@ -45,7 +46,7 @@ PAGES = [
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
-          "_version")),
+          "_version", "backends._precision", "amp.autocast_mode")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
@@ -98,6 +99,15 @@ PAGES = [
     Page("optim", "minigrad.optim", "minigrad.optim"),
     Page("optim.lr_scheduler", "minigrad.optim.lr_scheduler", "minigrad.optim.lr_scheduler"),
     Page("optim.swa_utils", "minigrad.optim.swa_utils", "minigrad.optim.swa_utils"),
+    Page("nn.parallel", "minigrad.nn.parallel", "minigrad.nn.parallel"),
+    Page("serialization", "minigrad.serialization", "minigrad.serialization", (), "Files: what `save` writes and `load` reads."),
+    Page("amp", "minigrad.amp", "minigrad.amp", (), "Gradient scaling; and autocast, which changes nothing here."),
+    Page("compiler", "minigrad.compiler", "minigrad.compiler", (), "`compile` returns the function as it is."),
+    Page("jit", "minigrad.jit", "minigrad.jit", (), "A scripted or traced function is the function as it is."),
+    Page("profiler", "minigrad.profiler", "minigrad.profiler", (), "The time that each op takes."),
+    Page("autograd.profiler", "minigrad.autograd.profiler", "minigrad.autograd.profiler"),
+    Page("cpu", "minigrad.cpu", "minigrad.cpu", (), "The CPU as a device with streams and events."),
+    Page("futures", "minigrad.futures", "minigrad.futures"),
     Page("utils.checkpoint", "minigrad.utils.checkpoint", "minigrad.utils.checkpoint", (),
          "Less memory, at the price of a second forward."),
     Page("utils.data", "minigrad.utils.data", "minigrad.utils.data"),
@@ -106,7 +116,18 @@ PAGES = [
     Page("utils.python_dispatch", "minigrad.utils._python_dispatch", "minigrad.utils._python_dispatch", (),
          "Modes that see every op."),
     Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
+    Page("distributions", "minigrad.distributions", "minigrad.distributions", (),
+         "Probability distributions: samples with gradients, densities, entropies, divergences."),
+    Page("distributions.constraints", "minigrad.distributions.constraints", "minigrad.distributions.constraints", (),
+         "Which values a parameter may have, and where samples lie."),
+    Page("distributions.transforms", "minigrad.distributions.transforms", "minigrad.distributions.transforms", (),
+         "Invertible functions with a tractable Jacobian determinant."),
+    Page("distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli"),
+    Page("distributions.relaxed_categorical", "minigrad.distributions.relaxed_categorical",
+         "minigrad.distributions.relaxed_categorical"),
+    Page("distributions.utils", "minigrad.distributions.utils", "minigrad.distributions.utils"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
+    Page("run", "minigrad.run", "minigrad.run", (), "PyTorch programs, unchanged: :doc:`/from-pytorch`."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
@@ -141,6 +162,9 @@ def defining():
             own = getattr(thing, "__module__", None)
             if name in getattr(loaded, "__all__", ()) or own == f"minigrad.{module}":
                 found.setdefault(name, module)
+    for home, listed in NAMES.items():      # imported when a program asks for them: most have a page of their module
+        for name in listed.split():
+            found.setdefault(name, home)
     for name in offered(MG):
         thing = getattr(mg, name)
         if thing is None or isinstance(thing, (mg.dtype, mg.layout, str, float)):
@@ -191,7 +215,7 @@ def entry(namespace, name, first):
     """The lines for one name."""
     thing = getattr(importlib.import_module(namespace), name)
     full = f"{namespace}.{name}"
-    if not callable(thing) or isinstance(thing, mg.dtype):
+    if not callable(thing) or isinstance(thing, mg.dtype) or type(thing).__module__.startswith("minigrad.distributions"):
         return data(full, name, thing)
     seen = first.setdefault(id(thing), full)
     if seen != full:
@@ -221,6 +245,7 @@ def members(full, cls, first):
         owner = next((c for c in cls.__mro__ if name in vars(c)), None)
         if owner is None or not owner.__module__.startswith("minigrad") or any(owner in base.__mro__ for base in bases):
             continue
+        getattr(cls, name)      # imports a method that `import minigrad` leaves out
         thing = inspect.getattr_static(cls, name)
         raw = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
         if not inspect.getdoc(raw):

@@ -12,7 +12,7 @@ from minigrad.ops import stack
 from minigrad.ops.base.rule import wrong_type
 from minigrad.tensor import Tensor
 
-__all__ = ["default_collate"]
+__all__ = ["default_collate", "default_convert"]
 
 
 def default_collate(batch):
@@ -66,7 +66,14 @@ def default_collate(batch):
 
 
 def default_convert(data):
-    """Convert the arrays of a sample to tensors, and its tuples to lists. `DataLoader` calls it if there are no batches."""
+    """Convert the arrays of a sample to tensors, and its tuples to lists. `DataLoader` calls it if there are no batches.
+
+    Mirrors ``torch.utils.data.default_convert``.
+
+    >>> import numpy as np
+    >>> mg.utils.data.default_convert([np.ones(2), "a"])
+    [tensor([1., 1.], dtype=minigrad.float64), 'a']
+    """
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "biufc":
         return as_tensor(data)
     if isinstance(data, Mapping):

@@ -2,20 +2,22 @@
 
     sampler -> numbers -> batch_sampler -> lists of numbers -> dataset[i] for each -> collate_fn -> batch
 
-With workers, background threads fetch the next batches while the program uses the present one: `prefetch_factor` batches for each
-worker. The order of the batches is the same. Threads share memory, so nothing is copied. They save time if fetching waits for
-files or the network, or runs in C (NumPy): both release the lock of Python.
+With workers, other processes fetch the next batches while the program uses the present one: `prefetch_factor` batches for each
+worker. The order of the batches is the same. Each worker has its own copy of the data set, and its batches are copied to the
+program. So workers save time if a sample takes longer to make than to copy.
 
-Mirrors ``torch/utils/data/dataloader.py``, whose workers are processes.
+Mirrors ``torch/utils/data/dataloader.py``. Read next: ``_processes.py``.
 """
 
-import contextlib
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+import multiprocessing
+from itertools import repeat
+from multiprocessing.context import BaseContext
 from typing import Any
 
-from minigrad.errors import TensorValueError
+from minigrad.errors import TensorTypeError, TensorValueError
 from minigrad.utils.data._collate import default_collate, default_convert
+from minigrad.utils.data._fetch import Fetcher
+from minigrad.utils.data._processes import WorkerIterator
 from minigrad.utils.data.dataset import IterableDataset
 from minigrad.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 
@@ -28,6 +30,23 @@ def check(condition, what):
         raise TensorValueError("MG-E333", what)
 
 
+def find_context(context, num_workers):
+    """Return the context of multiprocessing for the argument `multiprocessing_context`, or None."""
+    if context is None:
+        return None
+    check(num_workers > 0, "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+          f"num_workers={num_workers}")
+    if isinstance(context, str):
+        methods = multiprocessing.get_all_start_methods()
+        check(context in methods, f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
+              f"multiprocessing_context={context!r}")
+        return multiprocessing.get_context(context)
+    if not isinstance(context, BaseContext):
+        raise TensorTypeError("MG-E333", "multiprocessing_context option should be a valid context object or a string specifying "
+                              f"the start method, but got multiprocessing_context={context}")
+    return context
+
+
 class DataLoader:
     """An iterable of the batches of a data set. Mirrors ``torch.utils.data.DataLoader``.
 
@@ -38,17 +57,25 @@ class DataLoader:
         sampler (iterable, optional): the numbers of the samples, instead of `shuffle`.
         batch_sampler (iterable, optional): a list of sample numbers for each batch, instead of `batch_size`, `shuffle`, `sampler`
             and `drop_last`.
-        num_workers (int): the number of threads that fetch batches in advance; 0 for none.
+        num_workers (int): the number of processes that fetch batches in advance; 0 for none.
         collate_fn (Callable, optional): makes a batch from a list of samples. The default is `default_collate`.
         drop_last (bool): leave out the last batch if it is smaller than the others.
         timeout (float): the largest number of seconds to wait for a batch from a worker; 0 for no limit.
-        worker_init_fn (Callable, optional): called in each thread, with its number 0, 1, ...
-        generator (Generator, optional): the generator of the random order.
+        worker_init_fn (Callable, optional): called in each worker, with its number 0, 1, ...
+        multiprocessing_context (str or context, optional): how workers start: "fork", "spawn" or "forkserver". The default is
+            Python's. With "spawn" and "forkserver", the data set and the functions are pickled: define them in a module.
+        generator (Generator, optional): the generator of the random order, and of the seeds of the workers.
         prefetch_factor (int, optional): the number of batches that each worker fetches in advance. The default is 2.
-        pin_memory, multiprocessing_context, persistent_workers, pin_memory_device, in_order: accepted as in PyTorch, and ignored.
+        persistent_workers (bool): keep the workers for the next iteration. Otherwise they end with the iteration.
+        in_order (bool): False to return batches as they come from the workers.
+        pin_memory, pin_memory_device: accepted as in PyTorch, and ignored.
 
     Raises:
         ValueError: two arguments exclude each other, or a value is not allowed.
+        TypeError: `multiprocessing_context` is neither a name nor a context.
+        RuntimeError: while iterating: a worker was killed, or took longer than `timeout`.
+
+    An error of the data set in a worker is raised where its batch is due. It has the same class, and the traceback of the worker.
 
     >>> data = mg.utils.data.TensorDataset(mg.arange(5))
     >>> [x.tolist() for x, in mg.utils.data.DataLoader(data, batch_size=2)]
@@ -64,6 +91,7 @@ class DataLoader:
               "prefetch_factor option could only be specified in multiprocessing. Let num_workers > 0 to enable multiprocessing.")
         check(prefetch_factor is None or prefetch_factor >= 0, "prefetch_factor option should be non-negative")
         check(num_workers > 0 or not persistent_workers, "persistent_workers option needs num_workers > 0")
+        self.multiprocessing_context = find_context(multiprocessing_context, num_workers)
         iterable = isinstance(dataset, IterableDataset)
         if iterable:
             check(not shuffle, f"DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle={shuffle}")
@@ -91,9 +119,10 @@ class DataLoader:
         self.pin_memory, self.pin_memory_device, self.timeout = pin_memory, pin_memory_device, timeout
         self.drop_last = drop_last
         self.worker_init_fn = worker_init_fn
-        self.multiprocessing_context, self.persistent_workers, self.in_order = multiprocessing_context, persistent_workers, in_order
+        self.persistent_workers, self.in_order = persistent_workers, in_order
         self.generator = generator
         self.prefetch_factor: Any = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self._iterator = None       # with persistent_workers: the iterator that has them
 
     def __len__(self):
         dataset: Any = self.dataset
@@ -105,59 +134,31 @@ class DataLoader:
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self):
-        draw_seed(self.generator)       # PyTorch draws the seed of its workers here: the numbers after it are to be the same
-        if isinstance(self.dataset, IterableDataset):
-            source, fetch = self._group_samples(), self.collate_fn
-        elif self.batch_sampler is None:
-            source, fetch = iter(self.sampler), self._fetch_sample
+        iterable = isinstance(self.dataset, IterableDataset)
+        batched = self.batch_size is not None or self.batch_sampler is not None
+        options = (iterable, batched, self.collate_fn, self.drop_last)
+        if iterable:
+            source = repeat(self.batch_size)        # the data set says when it ends
         else:
-            source, fetch = iter(self.batch_sampler), self._fetch_batch
-        return self._prefetch(source, fetch) if self.num_workers else map(fetch, source)
-
-    def _fetch_sample(self, number):
-        """Return one sample, without a batch."""
-        return self.collate_fn(self.dataset[number])
-
-    def _fetch_batch(self, numbers):
-        """Return the batch of the samples with these numbers."""
-        if hasattr(self.dataset, "__getitems__") and self.dataset.__getitems__:
-            return self.collate_fn(self.dataset.__getitems__(numbers))
-        return self.collate_fn([self.dataset[i] for i in numbers])
-
-    def _group_samples(self):
-        """Iterate over the samples of an iterable data set, or over lists of them."""
-        if self.batch_size is None:
-            return iter(self.dataset)
-        return iter(BatchSampler(self.dataset, self.batch_size, self.drop_last))
-
-    def _prefetch(self, source, fetch):
-        """Yield the batches in order, while threads fetch the next ones. An error is raised when its batch is due."""
-        names = iter(range(self.num_workers))
-
-        def begin():
-            if self.worker_init_fn is not None:
-                self.worker_init_fn(next(names))
-
-        waiting = deque()
-        with contextlib.closing(_Pool(self.num_workers, begin)) as pool:
-            for _ in range(max(1, self.num_workers * self.prefetch_factor)):
-                for work in source:
-                    waiting.append(pool.submit(fetch, work))
-                    break
-            while waiting:
-                batch = waiting.popleft().result(self.timeout or None)
-                for work in source:
-                    waiting.append(pool.submit(fetch, work))
-                    break
-                yield batch
+            source = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        if self._iterator is not None:
+            return self._iterator.begin(source)
+        seed = draw_seed(self.generator)        # without workers too: the numbers after it are to be the same, as in PyTorch
+        if not self.num_workers:
+            return iterate(Fetcher(self.dataset, *options), source)
+        iterator = WorkerIterator(self, options, seed)
+        if self.persistent_workers:
+            self._iterator = iterator
+        return iterator.begin(source)
 
 
-class _Pool(ThreadPoolExecutor):
-    """A pool of threads. `close` does not wait for their work."""
-
-    def __init__(self, workers, begin):
-        super().__init__(workers, "DataLoader", begin)
-
-    def close(self):
-        """Cancel the work that has not begun, and return immediately."""
-        self.shutdown(wait=False, cancel_futures=True)
+def iterate(fetcher, source):
+    """Yield a batch for each work in `source`."""
+    for work in source:
+        try:
+            batch = fetcher.fetch(work)
+        except StopIteration:
+            if fetcher.samples is None:
+                raise RuntimeError("the data set raised StopIteration") from None
+            return
+        yield batch

@@ -10,7 +10,7 @@ from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.ops.base.rule import real, tensor_argument
 from minigrad.random import default_generator, randperm
 
-__all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
+__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]
 
 
 class Dataset:
@@ -47,6 +47,80 @@ class IterableDataset(Dataset):
 
     def __iter__(self):
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other):
+        return ChainDataset([self, other])
+
+
+class ChainDataset(IterableDataset):
+    """The samples of several iterable data sets, one data set after the other. Mirrors ``torch.utils.data.ChainDataset``.
+
+    Args:
+        datasets (iterable of IterableDataset): the data sets.
+
+    Raises:
+        AssertionError: while iterating: one of them is no `IterableDataset`.
+
+    >>> class Letters(mg.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter("ab")
+    >>> list(mg.utils.data.ChainDataset([Letters(), Letters()]))
+    ['a', 'b', 'a', 'b']
+    """
+
+    def __init__(self, datasets):
+        self.datasets = datasets
+
+    def _checked(self):
+        """The data sets, each of which must be iterable."""
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AutogradAssertionError("MG-E333", "ChainDataset only supports IterableDataset", found=type(dataset).__name__)
+            yield dataset
+
+    def __iter__(self):
+        for dataset in self._checked():
+            yield from dataset
+
+    def __len__(self):
+        return sum(len(sized(dataset, "datasets", "ChainDataset", "iterable of data sets")) for dataset in self._checked())
+
+
+class StackDataset(Dataset):
+    """Several data sets side by side: sample i is the tuple, or the dict, of sample i of each.
+
+    Args:
+        *args (Dataset): data sets of one length, for tuples.
+        **kwargs (Dataset): data sets of one length, for dicts.
+
+    Raises:
+        ValueError: there is no data set, the lengths differ, or there are `args` and `kwargs`.
+
+    Mirrors ``torch.utils.data.StackDataset``.
+
+    >>> mg.utils.data.StackDataset(image=[1, 2], text="ab")[1]
+    {'image': 2, 'text': 'b'}
+    """
+
+    def __init__(self, *args, **kwargs):
+        if args and kwargs:
+            raise TensorValueError("MG-E333", "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                                   "input/output, but both types are given.")
+        if not args and not kwargs:
+            raise TensorValueError("MG-E333", "At least one dataset should be passed")
+        self.datasets = args or kwargs
+        lengths = {len(sized(d, "datasets", "StackDataset", "data set")) for d in (args or kwargs.values())}
+        if len(lengths) > 1:
+            raise TensorValueError("MG-E333", "Size mismatch between datasets", found=", ".join(map(str, sorted(lengths))))
+        self._length = lengths.pop()
+
+    def __getitem__(self, index):
+        if isinstance(self.datasets, dict):
+            return {key: dataset[index] for key, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self):
+        return self._length
 
 
 class TensorDataset(Dataset):
@@ -132,6 +206,12 @@ class Subset(Dataset):
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
+
+    def __getitems__(self, indices):
+        numbers = [self.indices[i] for i in indices]
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.dataset.__getitems__(numbers)
+        return [self.dataset[i] for i in numbers]
 
     def __len__(self):
         return len(self.indices)
