@@ -195,7 +195,7 @@ def reflect(x, least, span):
 
 def nearest(x):
     """[(the nearest pixel, its weight 1, whose gradient is 0)]"""
-    return [(x.detach().round(), x.clamp(0, 0) + 1)]
+    return [(x.detach().round(), x.sign() * 0 + 1)]
 
 
 def linear(x):
