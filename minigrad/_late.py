@@ -25,6 +25,7 @@ NAMES = {
     "nn.functional": "threshold",
     "run": "as_torch",
     "serialization": "load save",
+    "func": "vmap",
     "functional":
         "abs_ acos_ acosh_ addmv_ alpha_dropout alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ "
         "as_strided_ asarray asin_ asinh_ atan_ atanh_ bartlett_window batch_norm blackman_window ceil_ celu celu_ "

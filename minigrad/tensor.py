@@ -347,7 +347,7 @@ class Tensor(Conversions, metaclass=Checked):
         >>> mg.tensor([1]).new_full((2,), 5)
         tensor([5, 5])
         """
-        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,
+        return full(size, fill_value, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,   # pyright: ignore[reportCallIssue]
                     device=self.device if device is None else device, requires_grad=requires_grad)
 
     def new_zeros(self, *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: DType | None = None,
@@ -404,7 +404,7 @@ class Tensor(Conversions, metaclass=Checked):
         >>> mg.tensor([1]).new_empty_strided((2, 3), (1, 2)).stride()
         (1, 2)
         """
-        return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,
+        return empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype, layout=layout, pin_memory=pin_memory,   # pyright: ignore[reportCallIssue]
                              device=self.device if device is None else device, requires_grad=requires_grad)
 
     def _filled(self, size, value, dtype, device, requires_grad):

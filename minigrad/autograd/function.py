@@ -253,7 +253,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         boxed_grads_call (bool): pass the gradients as one list, ``backward(ctx, grads)``. backward may remove a gradient from the
             list to free its memory early.
         clear_saved_tensors_on_access (bool): the first read of ``ctx.saved_tensors`` releases them.
-        generate_vmap_rule (bool): accepted as in PyTorch; minigrad has no vmap.
+        generate_vmap_rule (bool): accepted as in PyTorch; minigrad's vmap calls every Function once for each example.
 
     Mirrors ``torch.autograd.Function``.
 
@@ -393,8 +393,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """
         raise AutogradNotImplementedError(
             "MG-E149", "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-            "generate_vmap_rule=True: minigrad has no vmap, so neither would be called.",
-            fix="write the batch dimension into forward and backward, or stack() the results of a loop")
+            "generate_vmap_rule=True: minigrad's vmap needs neither, since it calls the Function once for each example.",
+            fix="do not call this method: use mg.func.vmap")
 
 
 class InplaceFunction(Function):

@@ -47,7 +47,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         check_undefined_grad (bool): check that undefined gradients and tangents (None) count as zeros.
         check_grad_dtypes (bool): check that gradients have the dtypes of the inputs.
         check_batched_grad, check_batched_forward_grad (bool): check that a batch of gradients, or of tangents, gives the same
-            results as one call for each. minigrad has no vmap: it computes a batch in a loop.
+            results as one call for each. minigrad computes a batch in a loop.
         check_forward_ad (bool): check forward mode.
         check_backward_ad (bool): check backward mode.
         fast_mode (bool): compare v'Ju for one random u and v, instead of all entries of J.

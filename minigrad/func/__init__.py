@@ -5,6 +5,7 @@
     jvp(f, (x,), (v,))  f(x), and J v, by one forward pass                       jacfwd(f): J by columns
     linearize(f, x)     f(x), and the map v -> J v                               hessian(f): jacfwd of jacrev
     functional_call     a module as a function of its parameters
+    vmap(f)             f of each example of a batch, stacked
 
     grad(grad(f))(x)    jacfwd(grad(f))(x)    grad(lambda p: value(functional_call(model, p, x)))(params)
 
@@ -13,12 +14,14 @@ mode around a transform decides whether its results have a history; it does not 
 captures from outside is a constant for this derivative, and a variable for the transforms around it and for ``backward()``.
 ``_levels.py`` explains how minigrad separates the two without wrapping tensors.
 
-Mirrors ``torch.func``, without `vmap`.
+Mirrors ``torch.func``.
 """
 
 from minigrad.func._forward import jvp, linearize
 from minigrad.func._functional_call import functional_call
 from minigrad.func._jacobians import hessian, jacfwd, jacrev
 from minigrad.func._reverse import grad, grad_and_value, value_and_grad, vjp
+from minigrad.func._vmap import stack_module_state, vmap
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state",
+           "value_and_grad", "vjp", "vmap"]

@@ -51,14 +51,14 @@ def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype:
     """
     warnings.warn("minigrad.range is deprecated, as in PyTorch: its behavior is inconsistent with Python's range builtin. Instead, "
                   "use minigrad.arange, which produces values in [start, end).", UserWarning, stacklevel=3)
-    start, end, step = real(start, "start", "range"), real(end, "end", "range"), real(step, "step", "range")
+    start, stop, step = real(start, "start", "range"), real(end, "end", "range"), real(step, "step", "range")
     if step == 0:
         raise ShapeError("MG-E302", "range(): step must be nonzero")
-    if (end - start) * step < 0:
+    if (stop - start) * step < 0:
         raise ShapeError("MG-E302", "range(): upper bound and lower bound inconsistent with step sign",
-                         found=f"{start}, {end}, {step}")
+                         found=f"{start}, {stop}, {step}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    count = math.floor((end - start) / step) + 1
+    count = math.floor((stop - start) / step) + 1
     numbers = (start + np.arange(count) * step).astype(kind.numpy)
     return tensor(numbers, device=device, requires_grad=requires_grad)
 

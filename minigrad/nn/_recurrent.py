@@ -20,10 +20,10 @@ Mirrors ``aten/src/ATen/native/RNN.cpp``.
 # (the results of ops have no types inside the package)
 
 from minigrad.nn.functional._padding import pad
-from minigrad.ops import chunk, matmul, relu, sigmoid, split, stack, tanh, transpose, unbind, unsqueeze
+from minigrad.ops import cat, chunk, matmul, relu, sigmoid, split, stack, tanh, transpose, unbind, unsqueeze
 from minigrad.ops.linalg.matrix import linear
 
-__all__ = ["GATES", "cell", "layer"]
+__all__ = ["GATES", "cell", "layer", "packed_layer"]
 
 # The number of blocks in a weight, each with `hidden_size` rows.
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
@@ -123,3 +123,37 @@ def layer(mode, x, state, weights, reverse):
         h, state = step(x, state, *rest)
         outputs.append(h)
     return features_first(stack(outputs[::-1] if reverse else outputs)), [transpose(h, 0, 1) for h in state]
+
+
+def packed_layer(mode, x, state, weights, reverse, sizes):
+    """Compute one layer in one direction over a packed sequence. Return (outputs (sum of the lengths, H), the last states).
+
+    Args:
+        mode, state, weights, reverse: as in `layer`.
+        x (Tensor): the packed inputs, (sum of the lengths, I).
+        sizes (list of int): the number of sequences at each step, in decreasing order.
+
+    The sequences are sorted by length, so those that have an element at a step are the first columns of the state. Forwards, the
+    columns of a sequence leave the state after its end. Backwards, they enter it at its end.
+    """
+    w, u, *more = weights
+    b, c = more[:2] if len(more) > 1 else (None, None)
+    x, rest = prepare(mode, x, w, u, b, c)
+    if len(more) % 2:
+        rest = *rest, more[-1]
+    inputs = list(zip(*[split(part, sizes, -1) for part in x])) if mode == "GRU" else split(x, sizes, -1)
+    step, first = STEPS[mode], [features_first(h) for h in state]
+    outputs, ended = [], []
+    steps = list(zip(inputs, sizes))
+    state = [h[:, :steps[-1][1]] for h in first] if reverse else first
+    for x, size in reversed(steps) if reverse else steps:
+        now = state[0].shape[1]
+        if size < now:
+            ended.append([h[:, size:] for h in state])
+            state = [h[:, :size] for h in state]
+        elif size > now:
+            state = [cat([h, h0[:, now:size]], 1) for h, h0 in zip(state, first)]
+        h, state = step(x, state, *rest)
+        outputs.append(h)
+    last = [cat(parts, 1) if ended else parts[0] for parts in zip(state, *reversed(ended))]
+    return features_first(cat(outputs[::-1] if reverse else outputs, 1)), [transpose(h, 0, 1) for h in last]

@@ -178,8 +178,8 @@ class Why(Watcher):
         rates = sorted({float(group["lr"]) for group in known["optimizer"].param_groups if "lr" in group})
         if without:
             found.append(f"{len(without)} {of_all} never got a gradient: shapes {', '.join(without[:5])}. They are not in the "
-                         "graph of the loss: look for detach(), .data, .item(), numpy(), no_grad(), argmax, for a layer that forward() "
-                         "does not use, or for an optimiser that holds parameters of another model.")
+                         "graph of the loss: look for detach(), .data, .item(), numpy(), no_grad(), argmax, for a layer that "
+                         "forward() does not use, or for an optimiser that holds parameters of another model.")
         if zeros:
             found.append(f"The gradients of {len(zeros)} {of_all} were always 0: shapes {', '.join(zeros[:5])}. Look for "
                          "dead ReLUs, a saturated sigmoid or softmax, rounding, or a loss of a constant.")

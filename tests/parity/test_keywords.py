@@ -19,7 +19,7 @@ WRONG_IN_PYTORCH = {
     "dot": "other", "hsplit": "split_size_or_sections", "vsplit": "split_size_or_sections", "dsplit": "split_size_or_sections",
     "fmod": "divisor", "fmod_": "divisor", "remainder": "divisor", "remainder_": "divisor", "index_copy": "tensor2",
     "index_copy_": "tensor", "masked_scatter": "tensor", "matmul": "tensor2", "narrow": "dimension", "take": "indices",
-    "type_as": "tensor", "where": "y", "resize_as_": "tensor", "arctanh_": "other", "atanh_": "other", "qr": "List",
+    "type_as": "tensor", "where": "y", "narrow_copy": "dimension", "resize_as_": "tensor", "arctanh_": "other", "atanh_": "other", "qr": "List",
     **dict.fromkeys(["div", "div_", "divide", "divide_", "floor_divide", "floor_divide_", "mul", "mul_", "multiply", "multiply_",
                      "true_divide_"], "value"), "Tensor.true_divide": "value",
 }
@@ -29,6 +29,7 @@ LEFT_OUT = {
     "load": ("map_location pickle_module weights_only mmap", "tests/test_serialization.py has the arguments of load and save"),
     "save": ("pickle_module pickle_protocol", "the same"),
     "scatter_": ("reduce", "scatter_reduce has replaced it"), "scatter": ("reduce", "scatter_reduce has replaced it"),
+    "to_dense": ("dtype masked_grad", "they are about sparse tensors"),
     "set_": ("storage_offset size stride", "a source is a tensor here: x.as_strided gives it another shape"),
     "svd": ("out", "mg.linalg.svd has it"), "uniform_": ("from", "it is in **old, because `from` is a word of Python"),
     "random_": ("from", "the same"),
@@ -103,8 +104,8 @@ def with_keyword(path, parameter, name):
     return replace(call, arguments={name if key == parameter else key: make for key, make in call.arguments.items()})
 
 
-# PyTorch takes `axis` in the first two, which are no functions of ops here. It does not take it in the last, but in mg.unflatten.
-WITHOUT_AXIS = {"Tensor.size", "Tensor.stride", "Tensor.unflatten"}
+# PyTorch takes `axis` in the first three, which are no functions of ops here. It does not take it in the last, but in mg.unflatten.
+WITHOUT_AXIS = {"Tensor.size", "Tensor.stride", "Tensor.narrow_copy", "Tensor.unflatten"}
 NAMES = [(path, parameter, name) for parameter, name in (("dim", "axis"), ("keepdim", "keepdims"))
          for path in signatures.subjects() if parameter in [p.name for p in signatures.parameters_of(path)]]
 

@@ -12,6 +12,7 @@ import types
 from typing import NamedTuple
 
 import minigrad as mg
+from minigrad._late import NAMES
 from tools.docs.paths import ROOT
 
 __all__ = ["PAGES", "Page", "names", "offered", "write"]
@@ -45,9 +46,9 @@ PAGES = [
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
-          "_version")),
+          "_version", "backends._precision", "amp.autocast_mode")),
     Page("arithmetic", "Arithmetic", MG,
-         ops("elementwise", "arithmetic", "pointwise", "rounding", "representation", "selection", "clamp")
+         ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
          "Elementwise operations, with broadcasting."),
     Page("elementary", "Exponentials, angles, special functions", MG,
@@ -70,6 +71,8 @@ PAGES = [
          "spectra", "least_squares", "tensor_systems", "matrices", "elimination")),
     Page("windows", "Convolution and pooling", MG, ops("nn", "convolution", "pooling", "averaging")),
     Page("linalg", "minigrad.linalg", "minigrad.linalg"),
+    Page("functional", "minigrad.functional", "minigrad.functional", (),
+         "Functions that are imported when you ask for them, as ``mg.hann_window``. They are names of `minigrad` too."),
     Page("special", "minigrad.special", "minigrad.special"),
     Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
     Page("autograd.gradcheck", "minigrad.autograd.gradcheck", "minigrad.autograd.gradcheck", (),
@@ -113,7 +116,18 @@ PAGES = [
     Page("utils.python_dispatch", "minigrad.utils._python_dispatch", "minigrad.utils._python_dispatch", (),
          "Modes that see every op."),
     Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
+    Page("distributions", "minigrad.distributions", "minigrad.distributions", (),
+         "Probability distributions: samples with gradients, densities, entropies, divergences."),
+    Page("distributions.constraints", "minigrad.distributions.constraints", "minigrad.distributions.constraints", (),
+         "Which values a parameter may have, and where samples lie."),
+    Page("distributions.transforms", "minigrad.distributions.transforms", "minigrad.distributions.transforms", (),
+         "Invertible functions with a tractable Jacobian determinant."),
+    Page("distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli"),
+    Page("distributions.relaxed_categorical", "minigrad.distributions.relaxed_categorical",
+         "minigrad.distributions.relaxed_categorical"),
+    Page("distributions.utils", "minigrad.distributions.utils", "minigrad.distributions.utils"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
+    Page("run", "minigrad.run", "minigrad.run", (), "PyTorch programs, unchanged: :doc:`/from-pytorch`."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
@@ -148,6 +162,9 @@ def defining():
             own = getattr(thing, "__module__", None)
             if name in getattr(loaded, "__all__", ()) or own == f"minigrad.{module}":
                 found.setdefault(name, module)
+    for home, listed in NAMES.items():      # imported when a program asks for them: most have a page of their module
+        for name in listed.split():
+            found.setdefault(name, home)
     for name in offered(MG):
         thing = getattr(mg, name)
         if thing is None or isinstance(thing, (mg.dtype, mg.layout, str, float)):
@@ -198,7 +215,7 @@ def entry(namespace, name, first):
     """The lines for one name."""
     thing = getattr(importlib.import_module(namespace), name)
     full = f"{namespace}.{name}"
-    if not callable(thing) or isinstance(thing, mg.dtype):
+    if not callable(thing) or isinstance(thing, mg.dtype) or type(thing).__module__.startswith("minigrad.distributions"):
         return data(full, name, thing)
     seen = first.setdefault(id(thing), full)
     if seen != full:
@@ -228,6 +245,7 @@ def members(full, cls, first):
         owner = next((c for c in cls.__mro__ if name in vars(c)), None)
         if owner is None or not owner.__module__.startswith("minigrad") or any(owner in base.__mro__ for base in bases):
             continue
+        getattr(cls, name)      # imports a method that `import minigrad` leaves out
         thing = inspect.getattr_static(cls, name)
         raw = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
         if not inspect.getdoc(raw):

@@ -1,6 +1,7 @@
 """Gather the pages of the site in build/docs/source. A page that has not changed keeps its time, and Sphinx leaves it alone.
 
-Read next: contracts.py, differences.py, errors.py, notes.py, reference.py, tutorials.py, which generate one kind of page each.
+Read next: contracts.py, coverage.py, differences.py, errors.py, notes.py, reference.py, tutorials.py. Each generates one kind of
+page.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.docs import contracts, differences, errors, inventories, notes, reference, tutorials
+from tools.docs import contracts, coverage, differences, errors, inventories, notes, reference, tutorials
 from tools.docs.paths import DOCS, ROOT, SOURCE
 
 __all__ = ["Stage", "stage"]
@@ -57,6 +58,7 @@ def stage(folder=SOURCE):
     pages.write("_made/benchmarks.md", benchmarks())
     pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
     pages.write("_made/differences.md", differences.table())
+    pages.write("_made/coverage.md", coverage.table())
     pages.write("reference/ops.md", op_table())
     for part in (contracts, errors, reference, notes, tutorials):
         part.write(pages)

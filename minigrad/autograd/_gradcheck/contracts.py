@@ -5,7 +5,7 @@
     an undefined tangent counts as zeros, for each input                    expect_undefined_tangents_handled
     a batch gives the same results as one call for each row                 expect_batched, expect_batched_forward
 
-PyTorch computes a batch with vmap, and checks that backward works under vmap. minigrad has no vmap and computes a batch in a loop
+PyTorch computes a batch with vmap, and checks that backward works under vmap. minigrad computes a batch in a loop
 (`autograd.grad` with is_grads_batched). The check compares the loop with single calls.
 
 Mirrors ``_test_backward_mul_by_grad_output``, ``_test_undefined_backward_mode`` and similar functions of

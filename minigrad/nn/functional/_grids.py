@@ -11,7 +11,9 @@ Mirrors the functions of ``torch/nn/functional.py`` and ``aten/src/ATen/native/G
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import warnings
 from typing import TYPE_CHECKING
 
@@ -139,11 +141,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     around = [AROUND[mode](x) for x in coordinates]
     if mode == "bicubic" and padding_mode != "zeros":
         around = [[(pad(at, n, padding_mode, corners), weight) for at, weight in points] for points, n in zip(around, sizes)]
-    total = None
-    for points in itertools.product(*around):
-        term = read(input, [at for at, _ in points], [weight for _, weight in points])
-        total = term if total is None else total + term
-    return total
+    terms = [read(input, [at for at, _ in points], [weight for _, weight in points]) for points in itertools.product(*around)]
+    return functools.reduce(operator.add, terms)
 
 
 def check_sampling(input, grid, mode):
@@ -195,8 +194,8 @@ def reflect(x, least, span):
 
 
 def nearest(x):
-    """[(the nearest pixel, its weight 1)]"""
-    return [(x.detach().round(), None)]
+    """[(the nearest pixel, its weight 1, whose gradient is 0)]"""
+    return [(x.detach().round(), x.clamp(0, 0) + 1)]
 
 
 def linear(x):
@@ -238,7 +237,5 @@ def read(input, places, weights):
     found = gather(input.flatten(2), 2, index).reshape(shape[0], input.shape[1], *shape[1:])
     weight = None
     for factor in weights:
-        weight = factor if weight is None or factor is None else weight * factor
-    if weight is None:
-        return where(inside.unsqueeze(1), found, 0.0)
+        weight = factor if weight is None else weight * factor
     return found * where(inside, weight, 0.0).unsqueeze(1)

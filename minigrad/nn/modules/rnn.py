@@ -26,10 +26,11 @@ from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn._optional import flag_of
-from minigrad.nn._recurrent import GATES, layer
+from minigrad.nn._recurrent import GATES, layer, packed_layer
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.rnn_cells import *  # noqa: F403  (PyTorch has them in this file)
 from minigrad.nn.parameter import Parameter
+from minigrad.nn.utils.rnn import PackedSequence
 from minigrad.ops import cat, stack, unbind
 from minigrad.ops.base.rule import real
 
@@ -115,11 +116,12 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def forward(self, input: Tensor, hx: Tensor | tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Any]:
+    def forward(self, input: Any, hx: Tensor | tuple[Tensor, Tensor] | None = None) -> tuple[Any, Any]:
         """Run all steps of all layers.
 
         Args:
-            input (Tensor): (T, N, I), or (N, T, I) with `batch_first`, or (T, I) without a batch.
+            input (Tensor or PackedSequence): (T, N, I), or (N, T, I) with `batch_first`, or (T, I) without a batch; or a packed
+                sequence, and then the output is one too.
             hx (Tensor, optional): the initial states, (layers · directions, N, H), without N if `input` has no batch. For an LSTM a
                 pair (h, c). Zeros by default.
 
@@ -131,14 +133,31 @@ class RNNBase(Module):
             ValueError: the dimensions or the dtype of `input` do not fit.
             RuntimeError: a size does not fit, or there is no step.
         """
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
         if input.ndim not in (2, 3):
             raise TensorValueError("MG-E361", f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead")
         batched = input.ndim == 3
         x = input.unsqueeze(1) if not batched else input.transpose(0, 1) if self.batch_first else input
-        states = None if hx is None else [unbind(h) for h in self._states(hx, batched, x)]
+        states = None if hx is None else [unbind(h) for h in self._states(hx, batched, x.shape[1])]
         check_input(self, x)
         if states is None:
-            states = [[zeros(*shape[1:], dtype=x.dtype, device=x.device)] * shape[0] for shape in self._state_shapes(x)]
+            states = [[zeros(*shape[1:], dtype=x.dtype, device=x.device)] * shape[0] for shape in self._state_shapes(x.shape[1])]
+        x, last = self._run(x, states)
+        if not batched:
+            x = x.squeeze(1)
+        elif self.batch_first:
+            x = x.transpose(0, 1)
+        ends = [stack(parts) if batched else stack(parts).squeeze(1) for parts in zip(*last)]
+        return x, tuple(ends) if self.mode == "LSTM" else ends[0]
+
+    def _run(self, x, states, sizes=None):
+        """Run all layers. Return (the outputs of the last one, a list with the last state of each layer and direction).
+
+        Args:
+            x (Tensor): the inputs (T, N, I), or packed ones with their batch `sizes`.
+            states (list of lists of Tensor): h, and c for an LSTM, of each layer and direction.
+        """
         directions = 2 if self.bidirectional else 1
         weights, last = self.all_weights, []
         for number in range(self.num_layers):
@@ -147,19 +166,32 @@ class RNNBase(Module):
             outputs = []
             for direction in range(directions):
                 place = number * directions + direction
-                z, state = layer(self.mode, x, tuple([h[place] for h in states]), weights[place], direction == 1)
+                arguments = self.mode, x, tuple([h[place] for h in states]), weights[place], direction == 1
+                z, state = layer(*arguments) if sizes is None else packed_layer(*arguments, sizes)
                 outputs.append(z)
                 last.append(state)
             x = outputs[0] if directions == 1 else cat(outputs, -1)
-        if not batched:
-            x = x.squeeze(1)
-        elif self.batch_first:
-            x = x.transpose(0, 1)
-        ends = [stack(parts) if batched else stack(parts).squeeze(1) for parts in zip(*last)]
-        return x, tuple(ends) if self.mode == "LSTM" else ends[0]
+        return x, last
 
-    def _states(self, hx, batched, x):
-        """Return `hx` as a tuple of tensors with three dimensions; raise unless it fits the input `x`."""
+    def _forward_packed(self, packed, hx):
+        """`forward` for a `PackedSequence`. The states are in the order of the sequences before they were sorted."""
+        data, batch_sizes, order, back = packed
+        sizes = batch_sizes.tolist()
+        if data.ndim != 2:
+            raise ShapeError("MG-E361", f"input must have 2 dimensions, got {data.ndim}")
+        check_input(self, data.unsqueeze(0))
+        shapes = self._state_shapes(sizes[0])
+        if hx is None:
+            states = [[zeros(*shape[1:], dtype=data.dtype, device=data.device)] * shape[0] for shape in shapes]
+        else:
+            parts = self._states(hx, True, sizes[0])
+            states = [unbind(h if order is None else h.index_select(1, order)) for h in parts]
+        z, last = self._run(data, states, sizes)
+        ends = [stack(parts) if back is None else stack(parts).index_select(1, back) for parts in zip(*last)]
+        return PackedSequence(z, batch_sizes, order, back), tuple(ends) if self.mode == "LSTM" else ends[0]
+
+    def _states(self, hx, batched, batch):
+        """Return `hx` as a tuple of tensors with three dimensions; raise unless it fits an input of `batch` sequences."""
         pair = self.mode == "LSTM"
         parts = tuple(hx[:2]) if pair else (hx,)
         if len(parts) < 2 and pair:
@@ -172,16 +204,16 @@ class RNNBase(Module):
                 f"should also be {wanted}-D but got {found} tensor")
             raise ShapeError("MG-E361", kind)
         parts = parts if batched else tuple([h.unsqueeze(1) for h in parts])
-        for i, (h, shape) in enumerate(zip(parts, self._state_shapes(x))):
+        for i, (h, shape) in enumerate(zip(parts, self._state_shapes(batch))):
             if tuple(h.shape) != shape:
                 raise ShapeError("MG-E361", f"Expected hidden{f'[{i}]' if pair else ''} size {shape}, got {list(h.shape)}")
         return parts
 
-    def _state_shapes(self, x):
-        """The shapes of h and c for the input (T, N, I)."""
+    def _state_shapes(self, batch):
+        """The shapes of h and c for `batch` sequences."""
         count = self.num_layers * (2 if self.bidirectional else 1)
         sizes = (self.proj_size or self.hidden_size, *[self.hidden_size] * (self.mode == "LSTM"))
-        return [(count, x.shape[1], size) for size in sizes]
+        return [(count, batch, size) for size in sizes]
 
     def extra_repr(self) -> str:
         said = [f"{self.input_size}, {self.hidden_size}"]

@@ -20,7 +20,7 @@ from minigrad.ops.elementwise.selection import abs, where
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
-# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportArgumentType=false
 
 __all__ = ["bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm", "ldexp"]
 
