@@ -47,9 +47,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ValueError: the cutoffs are not increasing numbers in [1, n_classes - 1].
         RuntimeError: in forward: the shapes of input and target do not fit, or a target is out of range.
 
-    >>> layer = nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10])
-    >>> output, loss = layer(mg.ones(3, 8), mg.tensor([1, 7, 19]))
-    >>> output.shape, layer.log_prob(mg.ones(3, 8)).shape
+    >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 20, [5, 10])
+    >>> output, loss = layer(mg.ones(3, 16), mg.tensor([1, 7, 19]))
+    >>> output.shape, layer.log_prob(mg.ones(3, 16)).shape
     (minigrad.Size([3]), minigrad.Size([3, 20]))
     """
 
