@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import minigrad
+import minigrad.distributions
 import minigrad.func
 import minigrad.functional
 import minigrad.library
@@ -277,6 +278,8 @@ def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if something would change or has no type")
     options = parser.parse_args()
+    for name in dir(Tensor):
+        getattr(Tensor, name)       # imports the methods that `import minigrad` leaves out
     different = []
     for name in [*MODULES, *CORE]:
         module = importlib.import_module(name)

@@ -44,7 +44,7 @@ class Multinomial(Distribution):
     def __init__(self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:
         if not isinstance(total_count, int):
-            raise AutogradNotImplementedError("MG-E368", "inhomogeneous total_count is not supported",
+            raise AutogradNotImplementedError("MG-E372", "inhomogeneous total_count is not supported",
                                               found=type(total_count).__name__, fix="pass an int")
         self.total_count = total_count
         self._categorical = Categorical(probs, logits)
@@ -56,7 +56,7 @@ class Multinomial(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.multinomial(self.total_count)
 
     @property

@@ -116,6 +116,16 @@ PAGES = [
     Page("utils.python_dispatch", "minigrad.utils._python_dispatch", "minigrad.utils._python_dispatch", (),
          "Modes that see every op."),
     Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
+    Page("distributions", "minigrad.distributions", "minigrad.distributions", (),
+         "Probability distributions: samples with gradients, densities, entropies, divergences."),
+    Page("distributions.constraints", "minigrad.distributions.constraints", "minigrad.distributions.constraints", (),
+         "Which values a parameter may have, and where samples lie."),
+    Page("distributions.transforms", "minigrad.distributions.transforms", "minigrad.distributions.transforms", (),
+         "Invertible functions with a tractable Jacobian determinant."),
+    Page("distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli"),
+    Page("distributions.relaxed_categorical", "minigrad.distributions.relaxed_categorical",
+         "minigrad.distributions.relaxed_categorical"),
+    Page("distributions.utils", "minigrad.distributions.utils", "minigrad.distributions.utils"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
     Page("run", "minigrad.run", "minigrad.run", (), "PyTorch programs, unchanged: :doc:`/from-pytorch`."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
@@ -205,7 +215,7 @@ def entry(namespace, name, first):
     """The lines for one name."""
     thing = getattr(importlib.import_module(namespace), name)
     full = f"{namespace}.{name}"
-    if not callable(thing) or isinstance(thing, mg.dtype):
+    if not callable(thing) or isinstance(thing, mg.dtype) or type(thing).__module__.startswith("minigrad.distributions"):
         return data(full, name, thing)
     seen = first.setdefault(id(thing), full)
     if seen != full:
@@ -235,6 +245,7 @@ def members(full, cls, first):
         owner = next((c for c in cls.__mro__ if name in vars(c)), None)
         if owner is None or not owner.__module__.startswith("minigrad") or any(owner in base.__mro__ for base in bases):
             continue
+        getattr(cls, name)      # imports a method that `import minigrad` leaves out
         thing = inspect.getattr_static(cls, name)
         raw = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
         if not inspect.getdoc(raw):
