@@ -68,7 +68,7 @@ int = int32
 newaxis = None
 
 # Most programs do without some of these, and a short one without all.
-__getattr__, __dir__ = _lazy(__name__, _late.MODULES, _late.NAMES)
+__getattr__, __dir__ = _lazy(__name__, _late.MODULES, {**_late.NAMES, "ops": " ".join(_ops.LATE.values())})
 __all__ = [name for name in __dir__() if not name.startswith("_")]
 
 _upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()

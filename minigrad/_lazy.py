@@ -9,6 +9,8 @@
     import minigrad.nn              an ordinary import: it never asks __getattr__
     dir(mg)                         has all names, imported or not
 
+`LateMethod` does the same for a method of a class: ``Tensor.svd``.
+
 So a short program does not wait for what it does not use. ``tests/test_import.py`` lists what ``import minigrad`` must not load.
 
 Python calls a module's function `__getattr__` for a name that the module lacks, and its `__dir__` for ``dir(module)``: see PEP 562.
@@ -18,7 +20,7 @@ Type checkers read the stubs, which have all names.
 import importlib
 import sys
 
-__all__ = ["lazy"]
+__all__ = ["LateMethod", "lazy"]
 
 
 def lazy(package, modules=(), names=None):
@@ -49,3 +51,20 @@ def lazy(package, modules=(), names=None):
         return sorted({*namespace, *modules, *homes})
 
     return __getattr__, __dir__
+
+
+class LateMethod:
+    """A method of a class: the function `name` of a module that is imported when a program first looks the method up.
+
+    It is a descriptor: Python calls its `__get__` for ``x.svd`` and ``Tensor.svd``. Then the function replaces it in the class.
+    """
+
+    def __init__(self, module, name):
+        self.module, self.name = module, name
+
+    def __get__(self, instance, owner):
+        function = getattr(importlib.import_module(self.module), self.name)
+        for cls in owner.__mro__:
+            if vars(cls).get(self.name) is self:
+                setattr(cls, self.name, function)
+        return function.__get__(instance, owner)

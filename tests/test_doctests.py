@@ -56,8 +56,8 @@ def documented():
     found, seen = {}, set()
     for prefix, namespace in {**NAMESPACES, **CLASSES}.items():
         for name in public(namespace):
-            # getattr_static does not import what a module imports with its first use
-            thing = getattr(namespace, name) if isinstance(namespace, types.ModuleType) else inspect.getattr_static(namespace, name)
+            thing = getattr(namespace, name)        # imports what `import minigrad` leaves out, which getattr_static does not
+            thing = thing if isinstance(namespace, types.ModuleType) else inspect.getattr_static(namespace, name)
             thing = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
             own = getattr(thing, "home", [None])[0] or getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
             if isinstance(thing, (types.ModuleType, mg.dtype)) or not (callable(thing) or hasattr(thing, "__get__")):

@@ -4,15 +4,18 @@ No test here measures a time: ``benchmarks/imports.py`` does. They list modules,
 """
 
 import ast
+import inspect
 import os
 import pickle
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import minigrad as mg
+from minigrad import ops
 from minigrad._build import pure
 
 ROOT = Path(mg.__file__).parent.parent
@@ -25,6 +28,8 @@ LATE = (
     "minigrad.utils", "minigrad.viz", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
     "minigrad.autograd.forward_ad", "minigrad.autograd.function", "minigrad.autograd.functional", "minigrad.autograd.variable",
     "minigrad._core.function", "minigrad._core.observe", "minigrad.kernels.cuda",
+    *[f"minigrad.ops.{family}.{module}" for family in ("linalg", "nn") for module in ops.modules_of(family)
+      if module not in ("matrix", "products", "softmax")],
     "ast", "asyncio", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing", "numba",
     "numpy.random", "optree", "random", "secrets", "unittest",
 )
@@ -118,3 +123,57 @@ logging.basicConfig(level=logging.DEBUG, stream=stream)
 (x * x).sum().backward()
 print([early, stream.getvalue().count('running <')])"""
     assert run(program) == [False, 3]
+
+
+# ---- ops that come later -------------------------------------------------------------------------------------------
+
+
+def late_modules():
+    """The modules of ops that `import minigrad` leaves out: name below minigrad.ops -> module."""
+    names = [f"{family}.{module}" for family in ("linalg", "nn") for module in ops.modules_of(family)]
+    return {name: import_module(f"minigrad.ops.{name}") for name in names if name not in ops.MODULES and name != "nn.softmax"}
+
+
+def test_the_table_of_late_functions():
+    """`ops.LATE` has the functions that its modules offer. If this fails, edit the table."""
+    modules = late_modules()
+    assert set(ops.LATE) <= set(modules)
+    for name, module in modules.items():
+        listed, offered = ops.LATE.get(name, "").split(), getattr(module, "__all__", [])
+        if name.startswith("linalg."):
+            assert sorted(listed) == sorted(offered), name
+        else:       # of nn, only what PyTorch also has as torch.f
+            assert set(listed) <= set(offered), name
+        for function in listed:
+            assert getattr(mg, function) is getattr(ops, function)
+            assert inspect.unwrap(getattr(ops, function)) is inspect.unwrap(getattr(module, function))
+
+
+def test_late_methods():
+    """A late function is a method by the same rule as the others: its first argument is called input or tensor."""
+    for name, module in late_modules().items():
+        for function in ops.LATE.get(name, "").split() if name.startswith("linalg.") else ():
+            rule = ops.first_parameter(getattr(module, function)) in ("input", "tensor") and function not in ops.FUNCTIONS
+            assert rule == hasattr(mg.Tensor, function), function
+            if rule:
+                found = vars(mg.Tensor)[function]       # hasattr has looked it up
+                assert inspect.unwrap(found) is inspect.unwrap(getattr(module, function))
+
+
+def test_a_late_method_in_each_place():
+    """Through a tensor, through the class, by super(), in a subclass, and by dir; each in a process that has not loaded it."""
+    for use in ("mg.eye(2).det()", "mg.Tensor.det(mg.eye(2))", "Mine([[1., 0.], [0., 1.]]).det()", "getattr(mg.eye(2), 'det')()",
+                "[mg.eye(2).det() for name in dir(mg.Tensor) if name == 'det'][0]", "mg.det(mg.eye(2))", "mg.linalg.det(mg.eye(2))"):
+        program = f"""import minigrad as mg
+class Mine(mg.Tensor):
+    def det(self): return super().det()
+early = 'minigrad.ops.linalg.determinants' in sys.modules
+print([early, {use}.item()])"""
+        assert run(program) == [False, 1.0], use
+
+
+def test_the_registry_is_complete_for_the_first_who_asks():
+    program = "from minigrad.ops.base.registry import REGISTRY; import minigrad; early = len(REGISTRY); from minigrad.ops import REGISTRY; " \
+              "print([early, len(REGISTRY), 'linalg_det' in REGISTRY or 'det' in REGISTRY])"
+    early, complete, found = run(program)
+    assert early < complete == len(ops.REGISTRY) and found

@@ -278,6 +278,8 @@ def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if something would change or has no type")
     options = parser.parse_args()
+    for name in dir(Tensor):
+        getattr(Tensor, name)       # imports the methods that `import minigrad` leaves out
     different = []
     for name in [*MODULES, *CORE]:
         module = importlib.import_module(name)

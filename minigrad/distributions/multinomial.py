@@ -9,7 +9,7 @@ from minigrad.distributions import constraints
 from minigrad.distributions.binomial import Binomial
 from minigrad.distributions.categorical import Categorical
 from minigrad.distributions.distribution import Distribution
-from minigrad.distributions.utils import broadcast_all, draw
+from minigrad.distributions.utils import broadcast_all
 from minigrad.errors import AutogradNotImplementedError
 
 if TYPE_CHECKING:
@@ -87,11 +87,9 @@ class Multinomial(Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        shape = tuple(sample_shape) + tuple(self._batch_shape)
-
-        def sampler(numbers, p):
-            return numbers.multinomial(self.total_count, p / p.sum(-1, keepdims=True), shape)
-        return draw(sampler, self.probs, self.probs)
+        drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        counts = drawn.new_zeros(tuple(self._extended_shape(sample_shape)))
+        return counts.scatter_add_(-1, drawn, mg.ones_like(drawn)).type_as(self.probs)
 
     def log_prob(self, value):
         if self._validate_args:

@@ -1,7 +1,10 @@
 """The rules: one class per op. See README.md.
 
-Importing this package registers every op. It also gives the core the functions that the core cannot import: the rules
-behind the operators (`use_rules`) and the few functions on tensors that the engine calls (`upcalls`).
+Importing this package registers the ops of most families. A short program does without linear algebra and neural networks: their
+modules are imported when a program first uses one of their functions (`LATE`).
+
+This package also gives the core the functions that the core cannot import: the rules behind the operators (`use_rules`) and the few
+functions on tensors that the engine calls (`upcalls`).
 """
 
 from __future__ import annotations
@@ -10,27 +13,21 @@ from typing import TYPE_CHECKING
 
 import os
 from importlib import import_module
-from pkgutil import iter_modules
 from types import SimpleNamespace
 
 from minigrad._core.record.apply import binary
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.surface.operators import use_rules
-from minigrad.ops.base import inplace, overwriting
+from minigrad._lazy import LateMethod, lazy
+from minigrad.ops.base import inplace, overwriting, registry
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.keywords import accept_names, accept_names_everywhere
 from minigrad.ops.base.overwriting import fill
-from minigrad.ops.base.registry import REGISTRY
 from minigrad.ops.elementwise import arithmetic, bits, comparison, rounding, selection, special
 from minigrad.ops.index import getitem
 from minigrad.ops.index.take import index_reduce_, scatter_reduce_
-from minigrad.ops.linalg import matrix
-from minigrad.ops.nn.averaging import adaptive_avg_pool1d, avg_pool1d
-from minigrad.ops.nn.convolution import *
-from minigrad.ops.nn.convolution import __all__ as CONVOLUTIONS
-from minigrad.ops.nn.pooling import max_pool1d, max_pool2d, max_pool3d
+from minigrad.ops.linalg import matrix, products
 from minigrad.ops.nn.softmax import log_softmax, softmax
-from minigrad.ops.nn.unfolding import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from minigrad.ops.shape import clone_cast
 from minigrad.ops.elementwise.arithmetic import *
 from minigrad.ops.elementwise.bits import *
@@ -69,33 +66,60 @@ from minigrad.ops.index.take import *
 from minigrad.ops.index.view_scatter import *
 from minigrad.ops.sort.searching import *
 from minigrad.ops.sort.sorting import *
-from minigrad.ops.linalg.contractions import *
-from minigrad.ops.linalg.covariance import *
-from minigrad.ops.linalg.determinants import *
-from minigrad.ops.linalg.einsum import *
-from minigrad.ops.linalg.factorizations import *
-from minigrad.ops.linalg.inverses import *
 from minigrad.ops.linalg.matrix import *
-from minigrad.ops.linalg.matrix_functions import *
-from minigrad.ops.linalg.norms import *
-from minigrad.ops.linalg.pairwise import *
 from minigrad.ops.linalg.products import *
-from minigrad.ops.linalg.pseudoinverses import *
-from minigrad.ops.linalg.singular_values import *
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
-# We import every module of rules, so that its ops are in the registry. The names in the modules' `__all__` become ``mg.f``.
-# Two exceptions: ops/nn gives only the names that PyTorch also has as ``torch.f``, and ops/base has no functions for users.
-FAMILIES = ("elementwise", "reduce", "scan", "shape", "index", "sort", "linalg", "nn")
-MODULES = {f"{family}.{found.name}": import_module(f"minigrad.ops.{family}.{found.name}")
-           for family in FAMILIES for found in iter_modules([os.path.join(os.path.dirname(__file__), family)])}
-__all__ = [name for place, module in MODULES.items() if not place.startswith("nn.") for name in getattr(module, "__all__", ())]
-NETWORKS = ("adaptive_avg_pool1d", "avg_pool1d", "channel_shuffle", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
-            "pixel_unshuffle")
-__all__ += [*CONVOLUTIONS, *NETWORKS, "fill", "log_softmax", "softmax"]
 
+def modules_of(family):
+    """The names of the modules of a family."""
+    files = os.listdir(os.path.join(os.path.dirname(__file__), family))
+    return sorted(file.removesuffix(".py") for file in files if file.endswith(".py") and file != "__init__.py")
+
+
+# We import the modules of these families, so that their ops are in the registry. The names in the modules' `__all__` become
+# ``mg.f``. ops/base has no functions for users.
+FAMILIES = ("elementwise", "reduce", "scan", "shape", "index", "sort")
+MODULES = {f"{family}.{stem}": import_module(f"minigrad.ops.{family}.{stem}")
+           for family in FAMILIES for stem in modules_of(family)}
+MODULES |= {f"linalg.{module.__name__.rpartition('.')[2]}": module for module in (matrix, products)}
+__all__ = [name for module in MODULES.values() for name in getattr(module, "__all__", ())]
+__all__ += ["fill", "log_softmax", "softmax"]
+
+# The other modules of linalg and nn that have functions for `minigrad`: they are imported when a program first reads such a name.
+# `minigrad.linalg` and `minigrad.nn.functional` import the rest of these two families.
+LATE = {
+    "linalg.contractions": "chain_matmul cross ger inner kron matrix_power outer tensordot vander vdot",
+    "linalg.covariance": "corrcoef cov",
+    "linalg.determinants": "det logdet slogdet",
+    "linalg.einsum": "einsum",
+    "linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
+    "linalg.inverses": "inverse",
+    "linalg.matrix_functions": "matrix_exp",
+    "linalg.norms": "cdist dist norm renorm",
+    "linalg.pairwise": "bilinear pdist",
+    "linalg.pseudoinverses": "pinverse",
+    "linalg.singular_values": "svd",
+    "nn.averaging": "adaptive_avg_pool1d avg_pool1d",
+    "nn.convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
+    "nn.pooling": "max_pool1d max_pool2d max_pool3d",
+    "nn.unfolding": "channel_shuffle pixel_shuffle pixel_unshuffle",
+}
+get_late, __dir__ = lazy(__name__, names={**LATE, "linalg.norms": f"{LATE['linalg.norms']} renorm_"})    # renorm_ is only a method
+
+
+def __getattr__(name):
+    """Import what has this name. `REGISTRY` is complete: the first one to ask for it imports all modules."""
+    if name == "REGISTRY":
+        for family in ("linalg", "nn"):
+            for stem in modules_of(family):
+                import_module(f"minigrad.ops.{family}.{stem}")
+        return registry.REGISTRY
+    found = get_late(name)
+    globals()[name] = accept_names_everywhere({name: found}).get(name, found)
+    return globals()[name]
 
 
 def first_parameter(function):
@@ -105,12 +129,15 @@ def first_parameter(function):
 
 
 # Functions that become no methods here: PyTorch has no such method, or `Tensor` defines it in its own file.
-FUNCTIONS = {*CONVOLUTIONS, *NETWORKS, "bilinear", "bucketize", "combinations", "fill", "imag", "is_complex", "is_floating_point",
-             "linear", "numel", "pdist", "real", "rsub", "std_mean", "vander", "var_mean",
+FUNCTIONS = {"bilinear", "bucketize", "cdist", "chain_matmul", "combinations", "einsum", "fill", "imag", "is_complex",
+             "is_floating_point", "linear", "numel", "pdist", "real", "rsub", "std_mean", "tensordot", "vander", "var_mean",
              "view_as_complex", "view_as_real"}
 # Functions that are also methods: their first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if first_parameter(globals()[name]) in ("input", "tensor") and name not in FUNCTIONS}
+METHODS |= {name: LateMethod("minigrad.ops", name) for module, names in LATE.items() if module.startswith("linalg.")
+            for name in names.split() if name not in FUNCTIONS}
+METHODS["renorm_"] = LateMethod("minigrad.ops", "renorm_")
 METHODS |= inplace.METHODS | IN_PLACE
 # Where a function has several names, its in-place method has them too: subtract_, arcsin_.
 METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__ if globals()[name].__name__ + "_" in METHODS}

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from minigrad.errors import MinigradError, catalogue
 from minigrad.library import _custom_ops
-from minigrad.ops.base import rule
+from minigrad.ops import REGISTRY
 
 __all__ = ["Step", "run"]
 
@@ -46,7 +46,7 @@ def run(code):
     import minigrad as mg
 
     names: dict[str, Any] = {"mg": mg, "__name__": "__main__"}
-    tables = rule.REGISTRY, _custom_ops.REGISTRY        # examples may define ops
+    tables = REGISTRY, _custom_ops.REGISTRY        # examples may define ops
     before = [dict(table) for table in tables]
     try:
         with warnings.catch_warnings():

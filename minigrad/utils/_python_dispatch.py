@@ -10,8 +10,8 @@ The mechanism is in ``_core/record/interceptor.py``. Mirrors ``torch/utils/_pyth
 from minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.primitive import Primitive
+from minigrad.ops import REGISTRY
 from minigrad.ops.base.inplace_pairs import run
-from minigrad.ops.base.registry import REGISTRY
 
 __all__ = ["Operator", "TorchDispatchMode", "operator"]
 

@@ -20,7 +20,7 @@ from minigrad._core.graph.accumulate_grad import AccumulateGrad, grad_accumulato
 from minigrad._core.observe.graph_memory import current_version, list_saved
 from minigrad._debug.tables import table
 from minigrad.autograd.graph import Node
-from minigrad.ops.base.registry import REGISTRY
+from minigrad.ops import REGISTRY
 from minigrad.tensor import Tensor
 from minigrad.viz._graphviz import draw, graphviz_layout, suited
 from minigrad.viz._page import fragment, page, script, style, tag

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from minigrad.ops.base import rule
+from minigrad.ops import REGISTRY
 from tests.docs.conftest import ROOT
 
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -21,10 +21,10 @@ def name(path):
 @pytest.fixture
 def registry():
     """A page may define ops."""
-    before = dict(rule.REGISTRY)
+    before = dict(REGISTRY)
     yield
-    rule.REGISTRY.clear()
-    rule.REGISTRY.update(before)
+    REGISTRY.clear()
+    REGISTRY.update(before)
 
 
 def cells(path):

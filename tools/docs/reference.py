@@ -245,6 +245,7 @@ def members(full, cls, first):
         owner = next((c for c in cls.__mro__ if name in vars(c)), None)
         if owner is None or not owner.__module__.startswith("minigrad") or any(owner in base.__mro__ for base in bases):
             continue
+        getattr(cls, name)      # imports a method that `import minigrad` leaves out
         thing = inspect.getattr_static(cls, name)
         raw = thing.__func__ if isinstance(thing, (staticmethod, classmethod)) else thing
         plain = cls.__module__.startswith("minigrad.distributions") and not (callable(raw) or hasattr(type(raw), "__get__"))
