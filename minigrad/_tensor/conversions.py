@@ -125,7 +125,7 @@ class Conversions(Variable):
             return self.to(TENSOR_TYPES[dtype.__name__], device=device_of_type(dtype) or "cpu", non_blocking=non_blocking)
         if isinstance(dtype, type) and issubclass(dtype, Variable):
             return self.to(get_default_dtype(), non_blocking=non_blocking)
-        if dtype in (float, int, bool, complex):
+        if any(dtype is kind for kind in (float, int, bool, complex)):
             raise TensorValueError("MG-E302", f"invalid type: {dtype.__name__!r}", fix="a dtype, such as minigrad.float32")
         return self.to(dtype, non_blocking=non_blocking)
 

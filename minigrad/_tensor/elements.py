@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minigrad._arguments import callable_argument
 from minigrad._warnings import warn_once
 from minigrad.errors import AutogradError, TensorTypeError
-from minigrad.ops.base.rule import tensor_argument, wrong_type
+from minigrad.ops.base.rule import tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,7 @@ __all__ = ["METHODS"]
 
 def call_for_each(function, self, callable, *others):
     """Overwrite each element with the result of `callable` for it and the elements of `others` in the same place."""
-    if not hasattr(type(callable), "__call__"):  # noqa: B004 (the name of the argument hides the builtin)
-        raise wrong_type(function, "callable", "callable", callable)
+    callable_argument(callable, "callable", function)
     if self.requires_grad:
         raise AutogradError("MG-E115", f"Can't call {function}() on Variable that requires grad. Use var.detach().{function}() "
                             "instead.",

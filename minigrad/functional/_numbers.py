@@ -90,7 +90,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: DeviceLike | None =
                                fix="copy=None")
     if copy is True and not is_copy:
         shared = shared.clone()
-    return shared.requires_grad_() if requires_grad else shared
+    return shared.requires_grad_() if flag(requires_grad, "requires_grad", "asarray") else shared
 
 
 def window(function, window_length, periodic, values, dtype, device, requires_grad):

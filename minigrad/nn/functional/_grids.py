@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from minigrad.creation import linspace, ones, zeros
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.ops import cat, floor, gather, matmul, stack, where
-from minigrad.ops.base.rule import flag, integers, tensor_argument
+from minigrad.ops.base.rule import flag, in_words, integers, tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,9 +128,9 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     tensor([[[[2.5000, 4.0000]]]])
     """
     for name, value, known in (("mode", mode, MODES), ("padding_mode", padding_mode, PADDINGS)):
-        if value not in known:
+        if not isinstance(value, str) or value not in known:
             raise TensorValueError("MG-E302", f"nn.functional.grid_sample(): expected {name} to be {known[0]!r}, {known[1]!r} or "
-                                   f"{known[2]!r}, but got: {value!r}")
+                                   f"{known[2]!r}, but got: {in_words(value)!r}")
     corners = corners_argument("grid_sample", align_corners)
     check_sampling(input, grid, mode)
     sizes = input.shape[2:]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.record.promotion import operands_dtype
-from minigrad.errors import AutogradNotImplementedError
+from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import tensor_error
+from minigrad.ops.base.rule import in_words, tensor_argument, tensor_error
 from minigrad.ops.elementwise.arithmetic import mul, pow
 from minigrad.ops.elementwise.rounding import floor_divide, remainder
 from minigrad.ops.elementwise.selection import abs, where
@@ -29,10 +29,23 @@ def integers_only(name, x, y):
     """Raise unless both operands are integers, and one of them is a tensor."""
     if not isinstance(x, TensorBase) and not isinstance(y, TensorBase):
         raise tensor_error(name, x, "input", 1)
+    for operand, label, position in ((x, "input", 1), (y, "other", 2)):
+        if not isinstance(operand, (TensorBase, int)):
+            raise tensor_error(name, operand, label, position)
     dtype = operands_dtype((x, y))
     if dtype.differentiable or dtype.name == "bool":
         raise AutogradNotImplementedError("MG-E203", f'"{name}" not implemented for {dtype.name}', fix="x.long()")
     return dtype
+
+
+def power_of_two(other, name):
+    """2^other, for a tensor or an integer from 0 to 63."""
+    if isinstance(other, TensorBase):
+        return pow(2, other)
+    if not 0 <= other < 64:
+        raise ShapeError("MG-E302", f"{name}(): integers have 64 bits", found=f"a shift by {in_words(other)[:20]}",
+                         expected="0 to 63")
+    return 2 ** other
 
 
 def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -51,7 +64,7 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | N
     if out is not None:
         return into(out, bitwise_left_shift, input, other)
     dtype = integers_only("bitwise_left_shift", input, other)
-    return mul(input, pow(2, other) if isinstance(other, TensorBase) else 2 ** other).to(dtype)
+    return mul(input, power_of_two(other, "bitwise_left_shift")).to(dtype)
 
 
 def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -70,7 +83,7 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | 
     if out is not None:
         return into(out, bitwise_right_shift, input, other)
     dtype = integers_only("bitwise_right_shift", input, other)
-    return floor_divide(input, pow(2, other) if isinstance(other, TensorBase) else 2 ** other).to(dtype)
+    return floor_divide(input, power_of_two(other, "bitwise_right_shift")).to(dtype)
 
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -115,4 +128,4 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return into(out, ldexp, input, other)
-    return mul(input, pow(2.0, other))
+    return mul(tensor_argument("ldexp", input), pow(2.0, tensor_argument("ldexp", other, "other", 2)))
