@@ -1,7 +1,10 @@
 """`compile`, which returns the function as it is: minigrad runs every op immediately. Mirrors ``torch/compiler/__init__.py``."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
+from typing import Any
 
 from minigrad._warnings import warn_once
 
@@ -9,7 +12,8 @@ __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mar
            "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
+def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
+            mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> Any:
     """Return `model` unchanged, a function or a module, and warn once. It is also a decorator, with and without arguments.
 
     Args:

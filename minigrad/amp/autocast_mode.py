@@ -5,7 +5,10 @@ these dtypes. minigrad has no bfloat16, and a CPU computes float16 more slowly t
 dtypes of its tensors. The numbers are those without autocast, which are more exact. A warning says so once.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import Any
 
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_device, device, float16
@@ -84,7 +87,7 @@ class autocast:
         return func
 
 
-def get_autocast_dtype(device_type):
+def get_autocast_dtype(device_type: str) -> Any:
     """The dtype that autocast has for a kind of device: float16 for "cuda", else bfloat16, which minigrad does not have.
 
     Mirrors ``torch.get_autocast_dtype``.
@@ -95,7 +98,7 @@ def get_autocast_dtype(device_type):
     return float16 if device_type == "cuda" else bfloat16
 
 
-def is_autocast_available(device_type):
+def is_autocast_available(device_type: str) -> bool:
     """False: minigrad accepts autocast, and does not do it. Mirrors ``torch.amp.is_autocast_available``.
 
     >>> mg.amp.is_autocast_available("cpu")
@@ -104,7 +107,7 @@ def is_autocast_available(device_type):
     return False
 
 
-def is_autocast_enabled(device_type=None):
+def is_autocast_enabled(device_type: str | None = None) -> bool:
     """False, in an autocast region too. Mirrors ``torch.is_autocast_enabled``.
 
     >>> mg.is_autocast_enabled()
@@ -113,7 +116,7 @@ def is_autocast_enabled(device_type=None):
     return False
 
 
-def set_autocast_enabled(*args):
+def set_autocast_enabled(*args: Any) -> None:
     """Accept that autocast is switched off. Mirrors ``torch.set_autocast_enabled``.
 
     Raises:

@@ -1,5 +1,7 @@
 """How exact products are, and how deterministic. Mirrors functions of ``torch/__init__.py``."""
 
+from __future__ import annotations
+
 import warnings
 
 from minigrad._build.config import are_deterministic_algorithms_enabled, use_deterministic_algorithms
@@ -13,7 +15,7 @@ MODES = ("default", "warn", "error")
 _precision = "highest"
 
 
-def get_float32_matmul_precision():
+def get_float32_matmul_precision() -> str:
     """The precision that `set_float32_matmul_precision` has set. Mirrors ``torch.get_float32_matmul_precision``.
 
     >>> mg.get_float32_matmul_precision()
@@ -22,7 +24,7 @@ def get_float32_matmul_precision():
     return _precision
 
 
-def set_float32_matmul_precision(precision):
+def set_float32_matmul_precision(precision: str) -> None:
     """Allow products of float32 matrices to be less exact. minigrad keeps the value and always computes in float32.
 
     Mirrors ``torch.set_float32_matmul_precision``.
@@ -44,7 +46,7 @@ def set_float32_matmul_precision(precision):
                       "no effect.", stacklevel=2)
 
 
-def is_deterministic_algorithms_warn_only_enabled():
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """False: no op of minigrad is refused, so there is nothing to warn of.
 
     Mirrors ``torch.is_deterministic_algorithms_warn_only_enabled``.
@@ -55,7 +57,7 @@ def is_deterministic_algorithms_warn_only_enabled():
     return False
 
 
-def set_deterministic_debug_mode(debug_mode):
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """`use_deterministic_algorithms` under another name: "default" (0), "warn" (1) or "error" (2).
 
     Mirrors ``torch.set_deterministic_debug_mode``.
@@ -67,14 +69,14 @@ def set_deterministic_debug_mode(debug_mode):
     2
     >>> mg.set_deterministic_debug_mode(0)
     """
-    number = MODES.index(debug_mode) if debug_mode in MODES else debug_mode
+    number = MODES.index(debug_mode) if debug_mode in MODES else debug_mode    # pyright: ignore[reportArgumentType]
     if number not in (0, 1, 2):
         raise AutogradError("MG-E302", "invalid value of debug_mode, expected `default`, `warn`, or `error`, but got "
                             f"{debug_mode}")
-    use_deterministic_algorithms(number > 0)
+    use_deterministic_algorithms(number != 0)
 
 
-def get_deterministic_debug_mode():
+def get_deterministic_debug_mode() -> int:
     """0, or 2 while deterministic algorithms are required. Mirrors ``torch.get_deterministic_debug_mode``.
 
     >>> mg.get_deterministic_debug_mode()

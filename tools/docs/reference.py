@@ -46,7 +46,7 @@ PAGES = [
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
-          "_version", "backends._precision", "amp.autocast_mode")),
+          "_version", "backends._precision", "amp.autocast_mode", "compiler", "cpu")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
