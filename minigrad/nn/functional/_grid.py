@@ -22,6 +22,7 @@ from minigrad.ops.base.rule import tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from minigrad.types import Tensor
 
@@ -125,9 +126,11 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     if mode != "bicubic":
         points = [pad(x, size, padding_mode, align_corners) for x, size in zip(points, sizes)]
     neighbours = [taps(x, mode) for x in points]
-    flat, total = input.flatten(2), None
+    total: Any = None
+    flat = input.flatten(2)
     for chosen in itertools.product(*neighbours):
-        weight, inside, index, step = None, None, 0, 1
+        weight: Any = None
+        inside, index, step = None, 0, 1
         for (at, factor), size in zip(chosen, sizes):
             if mode == "bicubic":
                 at = pad(at, size, padding_mode, align_corners)
