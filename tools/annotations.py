@@ -130,6 +130,7 @@ ATTRIBUTES = {
     "GradientEdge": {"node": "Node", "output_nr": "_int", "ownership_token": "Node | None"},
     "RemovableHandle": {"id": "_int"},
     "Buffer": {"persistent": "_bool"},
+    "UninitializedBuffer": {"shape": "Size"}, "UninitializedParameter": {"shape": "Size"},
     "Module": {"training": "_bool"},
     "Linear": {"in_features": "_int", "out_features": "_int", "weight": "Parameter", "bias": "Parameter | None"},
     "Conv2d": {"in_channels": "_int", "out_channels": "_int", "kernel_size": "tuple[_int, ...]", "stride": "tuple[_int, ...]",

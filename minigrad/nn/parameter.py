@@ -115,7 +115,7 @@ class UninitializedTensorMixin(Tensor):
         self.__class__ = self.cls_to_become     # pyright: ignore[reportAttributeAccessIssue]
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Any:     # pyright: ignore[reportIncompatibleVariableOverride]
         raise AutogradError(
             "MG-E366", "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` to "
@@ -161,7 +161,7 @@ def raise_uninitialized(function) -> NoReturn:
         "Call `forward` with a dummy batch to initialize the parameters before calling other functions", fix="model(example_input)")
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A parameter whose shape is not known yet, as the lazy modules have it.
 
     Args:

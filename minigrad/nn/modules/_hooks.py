@@ -102,7 +102,7 @@ def call_forward_hook(number, hook, module, args, kwargs, output):
 
 def hook_last_node(module, hooks, args, output):
     """Register the hooks of `register_backward_hook` at the node that made `output`, or its first tensor."""
-    first = output
+    first: Any = output
     while not isinstance(first, Tensor):
         first = next(part for part in first.values() if isinstance(part, Tensor)) if isinstance(first, dict) else first[0]
     node = first.grad_fn

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# pyright: reportAttributeAccessIssue=false
+# (the parameters are uninitialized at first)
 from typing import TYPE_CHECKING
 
 from minigrad.autograd.grad_mode import no_grad
@@ -55,7 +57,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))      # pyright: ignore[reportAttributeAccessIssue]
+                self.weight.materialize((self.out_features, self.in_features))
                 if self.bias is not None:
                     self.bias.materialize((self.out_features,))
                 self.reset_parameters()

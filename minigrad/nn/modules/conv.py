@@ -29,15 +29,15 @@ MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(Module):
     """The base of all convolutions: sizes, bias, and a weight (out, in / groups, ...), or (in, out / groups, ...) if `transposed`.
 
-    The sizes are tuples, with one number per dimension. `dims` is None here, and their length decides.
+    The sizes are tuples, with one number per dimension. `dims` is 0 here, and their length decides.
     """
 
-    dims: int | None = None
+    dims = 0
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
                  padding_mode, device=None, dtype=None):
         super().__init__()
-        if self.dims is None:
+        if not self.dims:
             self.dims = len(kernel_size)
         self.transposed = transposed
         in_channels, out_channels, groups = [

@@ -10,6 +10,8 @@ Mirrors ``torch/nn/modules/lazy.py``. Read next: ``_lazy_linear.py``, and ``nn/p
 
 from __future__ import annotations
 
+# pyright: reportAttributeAccessIssue=false
+# (the module beside the mixin has the rest)
 from typing import TYPE_CHECKING
 
 from minigrad.autograd.grad_mode import no_grad
@@ -44,8 +46,6 @@ class LazyModuleMixin:
     [2.0, 3.0]
     """
 
-    # pyright: reportAttributeAccessIssue=false
-    # (the module beside this class has the rest)
     cls_to_become: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

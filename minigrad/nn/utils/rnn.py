@@ -112,7 +112,7 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
     (tensor([1., 4., 2., 5., 3.]), tensor([2, 2, 1]))
     """
 
-    def __new__(cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
+    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Tensor | None = None,
                 unsorted_indices: Tensor | None = None) -> Self:
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
