@@ -19,10 +19,6 @@ from tests.parity.fields import FIELDS
 
 # Programs that minigrad does not run as PyTorch does: what is missing. Each must fail until the reason is gone.
 MISSING = {
-    ("nlp", "text_classification"): "nn.EmbeddingBag is missing",
-    ("legacy", "nn_classes_of_old"): "nn.Softmax2d, nn.MultiLabelMarginLoss and nn.RReLU are missing",
-    ("legacy", "old_initialisers"): "nn.init has few of the names without an underscore",
-    ("utilities", "cyclic_schedules"): "optim.lr_scheduler.CyclicLR is missing",
     ("utilities", "names_in_a_profile"): "the events of a profile lack the prefix aten::",
 }
 
