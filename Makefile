@@ -1,8 +1,8 @@
 # The README's two commands, `make demo` and `make test`, and those that CI runs. All of it happens in .venv, which the
 # first call makes; later calls rebuild and reinstall only what has changed.
 
-PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c \
-	'import sys; (3, 11) <= sys.version_info < (3, 14) and print("$(p)")' 2>/dev/null)))
+PYTHON ?= $(firstword $(foreach p,python3 python3.15 python3.14 python3.13 python3.12 python3.11,$(shell $(p) -c \
+	'import sys; (3, 11) <= sys.version_info < (3, 16) and print("$(p)")' 2>/dev/null)))
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
 SOURCES := $(wildcard minigrad/*.py minigrad/*/*.py minigrad/*/*/*.py minigrad/*/*.p[xy][dx] minigrad/*/*/*.p[xy][dx] \
@@ -15,10 +15,10 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test test-cuda parity fuzz hostile sanitize plain lint types bench build wheel sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build wheel release lab sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 # Interpreted until the first `make build`, which takes minutes; from then on compiled, and rebuilt if a source has changed.
 demo: .venv/demo $(wildcard .venv/build)    ## Train a network on handwritten digits.
@@ -29,6 +29,14 @@ test: .venv/test                    ## Run the tests, interpreted and compiled.
 	MINIGRAD_PURE=1 $(PYTEST) tests
 	$(MAKE) .venv/build
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) tests
+
+# Of each Python that test-pythons names: 3.14 with the newest NumPy, or 3.12:2.0 with NumPy 2.0. tools/python_table.py has the defaults.
+pythons: .venv/made                 ## Get Python 3.14 and 3.15 into build/pythons, or find them here. PYTHONS="3.14 3.15"
+	$(PY) -m tools.pythons $(PYTHONS)
+
+test-pythons: .venv/made            ## Tests on several Pythons, a table. PYTHONS="3.14 3.12:2.0" PYTHONS_TESTS=tests/core PYTHONS_BUILDS=compiled
+	$(PY) -m tools.python_table $(PYTHONS) $(if $(PYTHONS_TESTS),--tests "$(PYTHONS_TESTS)") $(if $(PYTHONS_BUILDS),--builds "$(PYTHONS_BUILDS)") \
+		--pytest="$(PYTEST_ARGS)" $(PYTHONS_ARGS)
 
 # Without a GPU, the simulator runs the kernels and does not compile them; the compiler does the other half.
 test-cuda: .venv/test .venv/cuda .venv/build   ## Run the tests of the GPU's kernels: on a GPU, or else on numba's simulator, and compile them.
@@ -81,6 +89,16 @@ build: .venv/build                  ## Compile the extension modules and write t
 wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 	.venv/bin/python -m build
 
+release: .venv/release              ## build/release: all of a release except publishing. Needs a clone, and a network for the last check.
+	$(PY) -m tools.release $(RELEASE_ARGS)
+
+# A tutorial is a script; jupytext opens it as a notebook, and saves changes to the script.
+LAB = .venv/share/jupyter/lab/settings
+lab: .venv/lab $(wildcard .venv/build)      ## JupyterLab, in which the tutorials open as notebooks. Compiled once `make build` has run.
+	@mkdir -p $(LAB) && echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"python": "Jupytext Notebook"}}}' \
+		> $(LAB)/overrides.json
+	$(PY) -m jupyterlab --ServerApp.root_dir=tutorials $(LAB_ARGS)
+
 sizes: .venv/made                   ## Lines per file.
 	@$(PY) -m tools.sizes
 
@@ -103,10 +121,10 @@ clean:                              ## Remove all that was made.
 # ---- what stands behind them -------------------------------------------------------------------------------------
 
 .venv/made:
-	@test -n "$(PYTHON)" || { echo "minigrad needs Python 3.11, 3.12 or 3.13, and none was found." >&2; \
+	@test -n "$(PYTHON)" || { echo "minigrad needs a Python from 3.11 to 3.15, and none was found." >&2; \
 		echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
-		echo "minigrad needs Python 3.11, 3.12 or 3.13; $(PYTHON) is none of them." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 16))' || { \
+		echo "minigrad needs a Python from 3.11 to 3.15; $(PYTHON) is not one." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(PIP) "setuptools>=77" "Cython>=3.3,<3.4" "numpy>=2.0"
 	touch $@
@@ -115,6 +133,6 @@ clean:                              ## Remove all that was made.
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint .venv/docs .venv/browser .venv/cuda .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
+.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
 	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@

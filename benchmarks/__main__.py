@@ -22,7 +22,7 @@ def main():
         from rich.progress import track
         from rich.table import Table
     except ImportError as error:
-        print(f"the benchmarks need the package {error.name}: pip install 'minigrad[bench]'", file=sys.stderr)
+        print(f"the benchmarks need the package {error.name}: pip install 'minigrad-autograd[bench]'", file=sys.stderr)
         return 2
 
     import minigrad

@@ -4,6 +4,7 @@ import sys
 import time
 
 import minigrad as mg
+from minigrad._build import pure
 from minigrad._build.config import problems, show_config
 
 
@@ -35,6 +36,7 @@ def speed():
 def main():
     """Print the report; the exit status is 1 if something is wrong."""
     print(show_config())
+    print(f"{'folder':<10}{pure.ROOT}")
     wrong = check()
     print(f"{'gradients':<10}{'right' if wrong is None else 'WRONG: ' + wrong}")
     print(f"{'speed':<10}{speed():,.0f} nodes a second in backward")

@@ -104,7 +104,7 @@ def device(type: DeviceLike, index: int | None = None) -> Device:
     try:
         return as_device(name)
     except ShapeError as error:
-        kind, _, number = name.partition(":")
+        kind, _, number = str(name).partition(":")
         if error.code != "MG-E310" or not (number.isdecimal() or name == kind):
             raise
         return Device(kind, int(number) if number else None)

@@ -4,7 +4,7 @@ A tensor that a process sends to another one is copied: the processes do not sha
 """
 
 import multiprocessing
-from multiprocessing import *  # noqa: F403
+from multiprocessing import *  # pyright: ignore[reportWildcardImportFromLibrary]  # noqa: F403
 
 from minigrad.errors import AutogradAssertionError, AutogradError
 

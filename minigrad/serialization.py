@@ -46,7 +46,7 @@ def save(obj: Any, f: str | PathLike[str] | Any, pickle_module: Any = None, pick
         TypeError: `f` is not a file, or the format safetensors cannot hold `obj`.
         AttributeError: `obj` contains a function or class that cannot be found by its name, such as a lambda.
         OSError: the file cannot be written.
-        ImportError: the package safetensors is missing, for a name with its ending (``pip install minigrad[save]``).
+        ImportError: the package safetensors is missing, for a name with its ending (``pip install minigrad-autograd[save]``).
 
     Mirrors ``torch.save``.
 
@@ -125,7 +125,7 @@ def load(f: str | PathLike[str] | Any, map_location: Any = None, pickle_module: 
         RuntimeError: a tensor was on a GPU, there is none, and `map_location` is missing.
         TypeError: `f` is not a file; or a ``.safetensors`` file is damaged, or has a dtype that minigrad does not support.
         ValueError: `mmap`, and `f` is not a file name.
-        ImportError: the package safetensors is missing, for a file of this format (``pip install minigrad[save]``).
+        ImportError: the package safetensors is missing, for a file of this format (``pip install minigrad-autograd[save]``).
 
     Mirrors ``torch.load``.
 

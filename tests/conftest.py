@@ -19,6 +19,8 @@ import pytest
 import minigrad as mg
 from minigrad._build import pure as _pure
 
+# The packages that some tests need. A run without one of them says so at its end.
+OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema"]
 TORCH = importlib.util.find_spec("torch") is not None
 collect_ignore = [] if TORCH else ["parity", "accuracy"]
 
@@ -43,6 +45,9 @@ def pytest_sessionstart(session):
 
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"mode: {_pure.mode()}")
+    if lacking := [name for name in OPTIONAL if importlib.util.find_spec(name) is None]:
+        terminalreporter.write_line(f"left out: the tests that need {', '.join(lacking)}, not installed for Python "
+                                    f"{sys.version_info[0]}.{sys.version_info[1]}")
 
 
 @pytest.fixture(autouse=True)

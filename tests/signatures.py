@@ -134,7 +134,7 @@ EXCEPTIONS = {
     "unfold": {"dimension": value(0), "size": value(2), "step": value(1)}, "vander": {"x": VALUES["vec"]}, "view_as_complex": {"input": ones(3, 2)},
     "view_as_real": {"input": lambda m: m.tensor([1 + 2j, 3j])}, "imag": {"input": lambda m: m.tensor([1 + 2j, 3j])},
     "where": {"input": square, "other": square}, "zeros": {"size": value((3, 3))}, "ones": {"size": value((3, 3))},
-    "rand": {"size": value((3, 3))}, "randn": {"size": value((3, 3))}, "linear": {"weight": square}, "embedding": {},
+    "rand": {"size": value((3, 3))}, "randn": {"size": value((3, 3))}, "linear": {"weight": square},
     "addcmul": {}, "addcdiv": {}, "clamp": {"min": value(0.25)}, "clip": {"min": value(0.25)}, "squeeze": {}, "stack": {}, "renorm": {"p": value(2)},
     "new_empty": {ANY: [value(3)]}, "new_zeros": {ANY: [value(3)]}, "new_ones": {ANY: [value(3)]}, "new_full": {"size": value((3,))},
     "resize_": {ANY: [value(3), value(3)]}, "nn.functional.unfold": {"input": images, "kernel_size": value(2)},
@@ -142,7 +142,7 @@ EXCEPTIONS = {
     "as_subclass": {"cls": lambda m: m.Tensor}, "bump": {"name": value("test")}, "pow": {"exponent": value(2)},
     "register_hook": {"hook": lambda m: None}, "register_post_accumulate_grad_hook": {"hook": lambda m: None},
     "set_rng_state": {"new_state": lambda m: m.get_rng_state()}, "copy_": {"src": square}, "geometric_": {"p": value(0.5)},
-    "bernoulli_": {"p": value(0.5)}, "special.logit": {}, "dropout": {}, "is_set_to": {}, "uniform_": {"from_": value(0.0), "to": value(1.0)},
+    "bernoulli_": {"p": value(0.5)}, "special.logit": {}, "nn.functional.dropout": {}, "is_set_to": {}, "uniform_": {"from_": value(0.0), "to": value(1.0)},
     "log_normal_": {}, "swapaxes": {"axis1": value(1)}, "swapdims": {"dim1": value(1)}, "transpose": {"dim1": value(1)},
     "transpose_": {"dim1": value(1)}, "diagonal": {"offset": value(0), "dim1": value(0), "dim2": value(1)}, "linalg.diagonal": {},
     "diag_embed": {"dim1": value(0), "dim2": value(1)}, "use_deterministic_algorithms": {"mode": value(False)}, "set_warn_always": {"b": value(False)},
@@ -188,6 +188,17 @@ EXCEPTIONS = {
     "ldexp": {"other": integers}, "apply_": {"callable": value(abs)}, "map_": {"callable": value(max)}, "map2_": {"callable": value(max)},
     "nn.functional.affine_grid": {"theta": ones(1, 2, 3), "size": value((1, 1, 4, 4)), "align_corners": value(False)},
     "nn.functional.grid_sample": {"input": images, "grid": ones(1, 2, 2, 2), "align_corners": value(False)},
+    # minigrad.functional
+    **{name: {"p": value(0.5), "train": value(False)}
+       for name in ("alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout")},
+    **dict.fromkeys(["bartlett_window", "blackman_window", "hamming_window", "hann_window"], {"window_length": value(5)}),
+    "batch_norm": {**dict.fromkeys(["weight", "bias", "running_mean", "running_var"], VALUES["vec"]), "training": value(False),
+                   "momentum": value(0.1), "eps": value(1e-5), "cudnn_enabled": value(False)},
+    "instance_norm": {"input": lines, **dict.fromkeys(["weight", "bias", "running_mean", "running_var"], ones(2)),
+                      "use_input_stats": value(True), "momentum": value(0.1), "eps": value(1e-5), "cudnn_enabled": value(False)},
+    "lu_solve": {"b": square, "LU_data": definite, "LU_pivots": lambda m: m.tensor([1, 2, 3], dtype=m.int32)},
+    "lu_unpack": {"LU_data": definite, "LU_pivots": lambda m: m.tensor([1, 2, 3], dtype=m.int32)},
+    "range": {"start": value(0.0), "end": value(3.0)}, "embedding": {"indices": positions},
     # nn.init, nn.utils
     "nn.init.calculate_gain": {"nonlinearity": value("leaky_relu"), "param": value(0.5)}, "nn.init.dirac_": {"tensor": ones(2, 2, 2)},
     "nn.init.sparse_": {"sparsity": value(0.5)}, "nn.init.trunc_normal_": {"a": value(-1.0), "b": value(1.0)},
@@ -199,7 +210,8 @@ EXCEPTIONS = {
 # Public names that compute nothing, or have no argument that could be wrong.
 SKIPPED = {"load", "save", "explain", "show_config", "set_printoptions", "backward", "Tensor.backward", "cuda", "Tensor.cuda", "Tensor.pin_memory", "seed", "device",
            "Tensor.bump", "Tensor.as_subclass", "Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook", "Tensor.retain_grad", "Tensor.detach_",
-           "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms", "set_warn_always", "set_default_tensor_type"}
+           "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms", "set_warn_always", "set_default_tensor_type", "set_anomaly_enabled", "set_default_device",
+           "set_flush_denormal", "set_deterministic_debug_mode", "set_float32_matmul_precision", "get_autocast_dtype", "vmap"}
 
 
 @dataclass

@@ -50,6 +50,15 @@ def test_doctor_notices_wrong_gradients(monkeypatch, capsys):
     assert doctor.main() == 1 and "WRONG: a gradient is off by 3" in capsys.readouterr().out
 
 
+def test_doctor_knows_which_pythons_are_tested(monkeypatch):
+    def found():
+        return [(what, remedy) for what, remedy in _config.problems() if "has not been tested" in what]
+
+    assert found() == []        # a run on a newer Python fails here: extend `UNTESTED`, pyproject.toml and the Makefile together
+    monkeypatch.setattr(_config, "UNTESTED", (3, 11))
+    assert [remedy for _, remedy in found()] == ["use Python 3.11 to 3.10"]
+
+
 def test_show_config():
     facts = dict(_config.facts())
     assert facts["mode"].startswith(_pure.mode()) and facts["NumPy"] and facts["threads"].startswith(f"{mg.get_num_threads()} of ")

@@ -151,7 +151,7 @@ def test_bad_arguments(arguments, capsys):
 def test_a_missing_package_is_named(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     assert command.main(["--epochs", "1"]) == 2
-    assert "the demo needs the package sklearn.datasets: pip install 'minigrad[demo]'" in capsys.readouterr().err
+    assert "the demo needs the package sklearn.datasets: pip install 'minigrad-autograd[demo]'" in capsys.readouterr().err
 
 
 def test_moved():

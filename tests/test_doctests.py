@@ -39,6 +39,12 @@ NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for nam
 NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
 
 
+NAMESPACES |= {"mg.distributions": mg.distributions, "mg.distributions.constraints": mg.distributions.constraints,
+               "mg.distributions.transforms": mg.distributions.transforms, "mg.distributions.utils": mg.distributions.utils,
+               "mg.distributions.relaxed_bernoulli": importlib.import_module("minigrad.distributions.relaxed_bernoulli"),
+               "mg.distributions.relaxed_categorical": importlib.import_module("minigrad.distributions.relaxed_categorical")}
+
+
 def public(namespace):
     """The names that a module or class offers."""
     listed = getattr(namespace, "__all__", None)

@@ -14,6 +14,7 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
+from minigrad._serialization import archive
 
 ran = []
 
@@ -44,12 +45,12 @@ class Trapped(collections.OrderedDict):
 def file_of(data, byteorder=b"little", compress=zipfile.ZIP_STORED, **more):
     """A zip file like PyTorch's with this pickle."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", compress) as archive:
-        archive.writestr("x/data.pkl", data)
-        archive.writestr("x/byteorder", byteorder)
-        archive.writestr("x/data/0", bytes(16))
+    with zipfile.ZipFile(file, "w", compress) as out:
+        out.writestr("x/data.pkl", data)
+        out.writestr("x/byteorder", byteorder)
+        out.writestr("x/data/0", bytes(16))
         for name, content in more.items():
-            archive.writestr(f"x/{name}", content)
+            out.writestr(f"x/{name}", content)
     return file.getvalue()
 
 
@@ -93,7 +94,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_code_runs(name, tmp_path):
     ran.clear()
-    for data in (file_of(HOSTILE[name]), mg._serialization.archive.LEGACY + pickle.dumps(1001, 2) + pickle.dumps({}, 2) + HOSTILE[name]):
+    for data in (file_of(HOSTILE[name]), archive.LEGACY + pickle.dumps(1001, 2) + pickle.dumps({}, 2) + HOSTILE[name]):
         with pytest.raises(pickle.UnpicklingError):
             load(data)
     assert not ran and not os.path.exists("/tmp/minigrad_was_here")
@@ -185,7 +186,7 @@ def test_wrong_arguments(tmp_path):
     mg.save({"w": mg.ones(2)}, tmp_path / "model.pt")
     with pytest.raises(ValueError, match="f must be a file path"):
         load(b"", mmap=True)
-    (tmp_path / "old.pt").write_bytes(mg._serialization.archive.LEGACY)
+    (tmp_path / "old.pt").write_bytes(archive.LEGACY)
     with pytest.raises(pickle.UnpicklingError, match="mmap can only be used"):
         mg.load(tmp_path / "old.pt", mmap=True)
     with pytest.raises(TypeError, match="'map_location' must be"):

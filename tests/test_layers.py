@@ -34,7 +34,7 @@ BELOW = {
     "linalg": {"ops", "errors"},
     "cuda": {"amp", "kernels", "surface", "_core", "errors"},
     "amp": {"autograd", "surface", "errors"},
-    "nn": {"autograd", "surface", "ops", "_core", "errors"},
+    "nn": {"_lazy", "autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
@@ -48,7 +48,7 @@ BELOW = {
     "types": set(),
 }
 # The top layer may import anything: the package itself, its commands, and what uses all of it.
-TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op", "distributions", "run"}
+TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op", "distributions", "engine", "run"}
 # Surroundings of a program, above all else too: imported when a program asks for one.
 TOP |= {"_dynamo", "accelerator", "backends", "compiler", "cpu", "futures", "hub", "jit", "mps", "multiprocessing",
         "onnx", "profiler", "torch_version", "xpu"}

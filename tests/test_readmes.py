@@ -113,4 +113,4 @@ def test_make_targets_exist():
     targets = set(re.findall(r"^([a-z]+):", makefile.read_text("utf-8"), re.M))
     text = "\n".join(file.read_text("utf-8") for file in (*READMES, ROOT / ".ci/run"))
     told = set(re.findall(r"(?:`|^\s*)make ([a-z]+)", text, re.M))
-    assert told <= targets and {"demo", "test", "bench"} <= told
+    assert told <= targets and {"demo", "test", "bench", "release"} <= told

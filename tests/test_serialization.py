@@ -197,5 +197,5 @@ def test_without_safetensors(path, monkeypatch):
         return real(name, *args, **kwargs)
     monkeypatch.setattr(builtins, "__import__", without)
     for call in (lambda: mg.save({}, path), lambda: mg.load(path)):
-        with pytest.raises(ImportError, match=r"pip install minigrad\[save\]"):
+        with pytest.raises(ImportError, match=r"pip install minigrad-autograd\[save\]"):
             call()

@@ -19,6 +19,7 @@ import sys
 from pathlib import Path
 
 import minigrad
+import minigrad.distributions
 import minigrad.func
 import minigrad.functional
 import minigrad.library

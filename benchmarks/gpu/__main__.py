@@ -28,7 +28,8 @@ def main():
     from benchmarks.gpu.programs import programs
 
     if not minigrad.cuda.is_available():
-        print("there is no GPU here, or no numba-cuda: pip install 'minigrad[cuda]'; --toy runs on the simulator", file=sys.stderr)
+        print("there is no GPU here, or no numba-cuda: pip install 'minigrad-autograd[cuda]'; --toy runs on the simulator",
+              file=sys.stderr)
         return 2
     warnings.filterwarnings("ignore", message="Grid size")      # numba, of kernels of a block or two
     machine = Machine(minigrad, None if options.toy else torch_with_cuda(),

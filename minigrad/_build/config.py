@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 from minigrad import kernels
-from minigrad._build import pure
+from minigrad._build import DISTRIBUTION, pure
 from minigrad._version import __version__
 from minigrad.kernels import flags
 
@@ -32,6 +32,7 @@ def available_cpus():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+UNTESTED = (3, 16)      # the first Python that `make test-pythons` does not know
 MOST_THREADS = 1024     # which OpenMP and BLAS can still start
 _number = available_cpus()
 if _threads is not None:
@@ -135,7 +136,9 @@ def cuda():
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
         return f"numba-cuda {version_of('numba-cuda') or 'not installed'}, on its simulator"
     found = version_of("numba-cuda")
-    return f"numba-cuda {found}; mg.cuda.is_available() says whether there is a GPU" if found else "not installed: minigrad[cuda]"
+    if found is None:
+        return f"not installed: {DISTRIBUTION}[cuda]"
+    return f"numba-cuda {found}; mg.cuda.is_available() says whether there is a GPU"
 
 
 def problems():
@@ -144,7 +147,7 @@ def problems():
     absent = pure.missing()
     if absent and not pure.PURE:
         found.append((f"extension modules are missing, so all of minigrad runs interpreted: {', '.join(absent)}",
-                      "build them all: MINIGRAD_BUILD=require pip install --force-reinstall --no-binary minigrad minigrad"))
+                      f"build them all: MINIGRAD_BUILD=require pip install --force-reinstall --no-binary {DISTRIBUTION} {DISTRIBUTION}"))
     elif pure.mode() == "interpreted" and not pure.PURE:
         found.append(("no extension modules: minigrad is complete, but about ten times slower",
                       "install a C compiler (gcc, clang) and reinstall minigrad"))
@@ -152,8 +155,12 @@ def problems():
     if old:
         found.append((f"the sources of {', '.join(old)} have been edited since they were compiled: the edits do not run",
                       "rebuild (make build), or run the sources with MINIGRAD_PURE=1"))
-    if sys.version_info >= (3, 14):
-        found.append((f"Python {sys.version.split()[0]} has not been tested", "use Python 3.11 to 3.13"))
+    other = version_of("minigrad")
+    if other is not None:       # Note [The name on PyPI] in minigrad/_build/__init__.py
+        found.append((f"a distribution called minigrad ({other}) is installed too, and shares the folder of {DISTRIBUTION}",
+                      f"pip uninstall -y minigrad {DISTRIBUTION}, then install {DISTRIBUTION} again"))
+    if sys.version_info >= UNTESTED:
+        found.append((f"Python {sys.version.split()[0]} has not been tested", f"use Python 3.11 to 3.{UNTESTED[1] - 1}"))
     return found
 
 

@@ -90,7 +90,7 @@ def import_package():
         from safetensors import numpy as numpy_format
     except ImportError:
         raise ImportError("saving and loading a .safetensors file needs the package safetensors: "
-                          "pip install minigrad[save]") from None
+                          "pip install minigrad-autograd[save]") from None
     return numpy_format
 
 

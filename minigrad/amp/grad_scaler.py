@@ -8,6 +8,7 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class GradScaler:
             require(growth_factor > 1.0, "The growth factor must be > 1.0.")
             require(backoff_factor < 1.0, "The backoff factor must be < 1.0.")
         self._init_scale = init_scale
-        self._scale = None          # the factor; None before the first call of `scale`
+        self._scale: Any = None     # the factor; None before the first call of `scale`
         self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
         self._growth_tracker = 0
         self._optimizers = {}       # id of an optimizer -> (what has happened to it, whether a gradient was not finite)

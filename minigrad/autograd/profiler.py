@@ -13,13 +13,14 @@ Read next: ``profiler_util.py``.
 
 import contextlib
 import time
+from typing import Any
 
-from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.autograd.profiler_util import EventList, FunctionEvent
 from minigrad.errors import AutogradError
 from minigrad.ops.base.inplace_pairs import run
+from minigrad.tensor import Tensor
 
 __all__ = ["profile", "record_function"]
 
@@ -74,9 +75,9 @@ class profile:
             while self._open:
                 self._end()
 
-    def _intercept(self, op, args, in_place, **keywords):
+    def _intercept(self, op: Any, args: Any, in_place, **keywords):
         """Run `op`, and record it."""
-        shapes = [list(arg.shape) if isinstance(arg, TensorBase) else [] for arg in args] if self.record_shapes else None
+        shapes = [list(arg.shape) if isinstance(arg, Tensor) else [] for arg in args] if self.record_shapes else None
         self._begin(str(getattr(op, "name", op)) + "_" * in_place, shapes, False)
         memory = 0
         try:

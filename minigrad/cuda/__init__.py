@@ -4,7 +4,7 @@
     (x @ x).sum()                                   # kernels of numba.cuda: minigrad/kernels/cuda
     x.cpu()                                         # copies to the CPU; waits until x has been computed
 
-It needs an NVIDIA GPU and ``pip install "minigrad[cuda]"``. Numba is imported only when you first ask for a GPU. With
+It needs an NVIDIA GPU and ``pip install "minigrad-autograd[cuda]"``. Numba is imported only when you first ask for a GPU. With
 ``NUMBA_ENABLE_CUDASIM=1`` in the environment the kernels run on the CPU, in numba's simulator, one thread at a time. This is very
 slow, but a debugger can step through a kernel.
 

@@ -25,7 +25,7 @@ __all__ = ["as_cuda", "count_devices", "devices", "find_device", "why_unavailabl
 def why_unavailable():
     """Why minigrad cannot compute on a GPU, in words; "" if it can."""
     if importlib.util.find_spec("numba_cuda") is None:
-        return "numba-cuda is not installed: pip install 'minigrad[cuda]'"
+        return "numba-cuda is not installed: pip install 'minigrad-autograd[cuda]'"
     from numba import cuda
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1" or cuda.is_available():
         return ""

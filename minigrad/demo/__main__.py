@@ -44,7 +44,7 @@ def main(argv=None):
         from minigrad.demo import data, pictures, train
         training, test = data.digits(seed=options.seed)
     except ImportError as error:
-        print(f"the demo needs the package {error.name}: pip install 'minigrad[demo]'", file=sys.stderr)
+        print(f"the demo needs the package {error.name}: pip install 'minigrad-autograd[demo]'", file=sys.stderr)
         return 2
     mg.set_num_threads(options.threads)
     mg.manual_seed(options.seed)
@@ -85,7 +85,7 @@ def main(argv=None):
     if pictures.expression_graph(path("graph.png")):
         written.append(path("graph.png"))
     else:
-        print("no picture of a graph: it needs the package pygraphviz (pip install 'minigrad[viz]')")
+        print("no picture of a graph: it needs the package pygraphviz (pip install 'minigrad-autograd[viz]')")
     mg.save(model.state_dict(), path("model.safetensors"))
     print("written: " + ", ".join([*written, path("model.safetensors")]))
     return 130 if history.interrupted else 0

@@ -5,8 +5,8 @@ gives its derivative without inverting F (Figurnov, Mohamed and Mnih, "Implicit 
 
     dx/da = -(∂F/∂a) / p(x)
 
-The derivative of log p(t; a) with respect to a is a score s(t), with mean 0. So ∂F/∂a is the integral of s(t) p(t) below x, or minus
-the integral above x:
+The derivative of log p(t; a) with respect to a is a score s(t), with mean 0. So ∂F/∂a is the integral of s(t) p(t) below x, or
+minus the integral above x:
 
     gamma    s(t) = log t - ψ(a)                p(t) ∝ t^(a-1) e^-t
     beta     s(t) = log t - ψ(a) + ψ(a + b)     p(t) ∝ t^(a-1) (1 - t)^(b-1)

@@ -2,8 +2,8 @@
 
     KL(p || q) = -H(p) - E_p[log q(X)]
 
-The logarithm of each density below is a sum of simple functions of x. So E_p[log q(X)] needs a few expectations of p only: the mean, the
-variance, E[log X], E[e^-tX]. There is one formula for each q, and a table of the pairs.
+The logarithm of each density below is a sum of simple functions of x. So E_p[log q(X)] needs only a few expectations of p: the
+mean, the variance, E[log X], E[e^-tX]. There is one formula for each q, and a table of the pairs.
 
 If p has mass where q has none, the divergence is infinite.
 

@@ -47,7 +47,7 @@ def infinite_where(mask, value):
 
 
 def not_same(message):
-    return AutogradNotImplementedError("MG-E368", message)
+    return AutogradNotImplementedError("MG-E372", message)
 
 
 # ---- of one number --------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def _kl_onehotcategorical_onehotcategorical(p, q):
 def check_events(p, q):
     """Raise unless the two distributions have events of one shape."""
     if p.event_shape != q.event_shape:
-        raise TensorValueError("MG-E369", "KL-divergence between two Multivariate Normals with different event shapes cannot be "
+        raise TensorValueError("MG-E373", "KL-divergence between two Multivariate Normals with different event shapes cannot be "
                                "computed", found=f"{p.event_shape} and {q.event_shape}")
 
 
@@ -225,7 +225,9 @@ def _kl_multivariatenormal(p, q):
 def _kl_expfamily_expfamily(p, q):
     """A(η_q) - A(η_p) - ⟨η_q - η_p, ∇A(η_p)⟩, the Bregman divergence of the log normalizer."""
     if type(p) is not type(q):
-        raise not_same("The cross KL-divergence between different exponential families cannot be computed using Bregman divergences")
+        raise not_same("The cross KL-divergence between different exponential families cannot be computed using Bregman "
+                       "divergences")
+    constant = not any(n.requires_grad for n in (*p._natural_params, *q._natural_params))
     with mg.enable_grad():
         params = [n if n.requires_grad else n.detach().requires_grad_() for n in p._natural_params]
         normalizer = p._log_normalizer(*params)
@@ -234,7 +236,7 @@ def _kl_expfamily_expfamily(p, q):
     for np, nq, mean in zip(params, q._natural_params, means, strict=True):
         term = (nq - np) * mean
         result = result - sum_rightmost(term, len(q.event_shape))
-    return result
+    return result.detach() if constant else result
 
 
 @register_kl(Independent, Independent)

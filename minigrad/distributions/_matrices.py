@@ -49,10 +49,10 @@ def check_matrices(covariance_matrix, scale_tril, precision_matrix):
     given = [(name, matrix) for name, matrix in (("covariance_matrix", covariance_matrix), ("scale_tril", scale_tril),
                                                  ("precision_matrix", precision_matrix)) if matrix is not None]
     if len(given) != 1:
-        raise TensorValueError("MG-E369", "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
+        raise TensorValueError("MG-E373", "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
                                found=", ".join([name for name, _ in given]) or "none")
     name, matrix = given[0]
     if matrix.ndim < 2:
-        raise TensorValueError("MG-E369", f"{name} must be at least two-dimensional, with optional leading batch dimensions",
+        raise TensorValueError("MG-E373", f"{name} must be at least two-dimensional, with optional leading batch dimensions",
                                found=f"{matrix.ndim} dimensions")
     return name, matrix

@@ -15,7 +15,7 @@ __all__ = ["Probability", "check_one", "cross_entropy"]
 def check_one(probs, logits):
     """Raise unless exactly one of the two is given."""
     if (probs is None) == (logits is None):
-        raise TensorValueError("MG-E369", "Either `probs` or `logits` must be specified, but not both.",
+        raise TensorValueError("MG-E373", "Either `probs` or `logits` must be specified, but not both.",
                                found="neither" if probs is None else "both")
 
 

@@ -2,8 +2,8 @@
 
     y = t(x)        x = t.inv(y)        t.log_abs_det_jacobian(x, y) = log |dy/dx|
 
-If x has the density p, then y has the density p(x) / |dy/dx|. So a transform needs three rules: `_call`, `_inverse`, and the logarithm
-of its Jacobian determinant, one number for each event.
+If x has the density p, then y has the density p(x) / |dy/dx|. So a transform needs three rules: `_call`, `_inverse`, and the
+logarithm of its Jacobian determinant, one number for each event.
 
 Mirrors the first part of ``torch/distributions/transforms.py``. Read next: ``transformed_distribution.py``.
 """
@@ -43,9 +43,9 @@ class Transform:
         ValueError: `cache_size` is neither 0 nor 1.
 
     >>> t = mg.distributions.ExpTransform()
-    >>> x = mg.tensor([0., 1.])
-    >>> t(x), t.inv(t(x)), t.log_abs_det_jacobian(x, t(x))
-    (tensor([1.0000, 2.7183]), tensor([0., 1.]), tensor([0., 1.]))
+    >>> x = mg.tensor([0., 2.])
+    >>> t(x), t.inv(mg.tensor(1.)), t.log_abs_det_jacobian(x, t(x))
+    (tensor([1.0000, 7.3891]), tensor(0.), tensor([0., 2.]))
     """
 
     bijective: Any = False
@@ -55,7 +55,7 @@ class Transform:
 
     def __init__(self, cache_size: int = 0) -> None:
         if cache_size not in (0, 1):
-            raise TensorValueError("MG-E369", f"cache_size must be 0 or 1, not {cache_size}")
+            raise TensorValueError("MG-E373", f"cache_size must be 0 or 1, not {cache_size}")
         self._cache_size = cache_size
         self._cached_x_y = None, None
 
@@ -66,7 +66,7 @@ class Transform:
     def event_dim(self) -> int:
         """How many of the last dimensions form an event."""
         if self.domain.event_dim != self.codomain.event_dim:
-            raise TensorValueError("MG-E369", "Please use either .domain.event_dim or .codomain.event_dim: they differ")
+            raise TensorValueError("MG-E373", "Please use either .domain.event_dim or .codomain.event_dim: they differ")
         return self.domain.event_dim
 
     @property
@@ -76,10 +76,13 @@ class Transform:
             self._inv = _InverseTransform(self)
         return self._inv
 
-    @property
-    def sign(self) -> Any:
-        """1 if an elementwise transform increases, -1 if it decreases."""
-        raise self._missing("sign")
+    if TYPE_CHECKING:
+        sign: Any
+    else:
+        @property
+        def sign(self):
+            """1 if an elementwise transform increases, -1 if it decreases."""
+            raise self._missing("sign")
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """Return this transform with another cache size.
@@ -99,7 +102,7 @@ class Transform:
 
     __hash__ = object.__hash__
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Tensor) -> Any:
         """Return y = t(x)."""
         old_x, old_y = self._cached_x_y
         if self._cache_size and x is old_x:
@@ -125,7 +128,7 @@ class Transform:
     def _inverse(self, y) -> Any:
         raise self._missing("_inverse")
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Any:
         """Return log |det dy/dx|, one number for each event.
 
         Args:
@@ -138,7 +141,7 @@ class Transform:
         raise self._missing("log_abs_det_jacobian")
 
     def _missing(self, what):
-        return AutogradNotImplementedError("MG-E368", f"{type(self).__name__} does not define {what}")
+        return AutogradNotImplementedError("MG-E372", f"{type(self).__name__} does not define {what}")
 
     def __repr__(self):
         return f"{type(self).__name__}()"
@@ -221,7 +224,7 @@ class ComposeTransform(Transform):
     tensor(7.3891)
     """
 
-    def __init__(self, parts: list[Transform], cache_size: int = 0) -> None:
+    def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 
@@ -376,7 +379,7 @@ def check_dims(value, dims):
     """Raise unless a tensor has at least `dims` dimensions; `value` may be a shape too."""
     found = value.ndim if isinstance(value, mg.Tensor) else len(value)
     if found < dims:
-        raise TensorValueError("MG-E369", "Too few dimensions on input", expected=f"{dims} or more", found=str(found))
+        raise TensorValueError("MG-E373", "Too few dimensions on input", expected=f"{dims} or more", found=str(found))
 
 
 class ReshapeTransform(Transform):
@@ -399,7 +402,7 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size)
         self.in_shape, self.out_shape = mg.Size(in_shape), mg.Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
-            raise TensorValueError("MG-E369", "in_shape, out_shape have different numbers of elements",
+            raise TensorValueError("MG-E373", "in_shape, out_shape have different numbers of elements",
                                    found=f"{tuple(self.in_shape)} and {tuple(self.out_shape)}")
 
     @constraints.dependent_property
@@ -430,5 +433,5 @@ class ReshapeTransform(Transform):
         check_dims(shape, len(old))
         cut = len(shape) - len(old)
         if tuple(shape[cut:]) != tuple(old):
-            raise TensorValueError("MG-E369", f"Shape mismatch: expected {tuple(old)} but got {tuple(shape[cut:])}")
+            raise TensorValueError("MG-E373", f"Shape mismatch: expected {tuple(old)} but got {tuple(shape[cut:])}")
         return mg.Size(tuple(shape[:cut]) + tuple(new))

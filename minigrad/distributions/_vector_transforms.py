@@ -109,7 +109,9 @@ def clipped_sigmoid(x):
 
 
 class LowerCholeskyTransform(WithoutParameters):
-    """The part below the diagonal as it is, and exp of the diagonal. Mirrors ``torch.distributions.transforms.LowerCholeskyTransform``.
+    """The part below the diagonal as it is, and exp of the diagonal.
+
+    Mirrors ``torch.distributions.transforms.LowerCholeskyTransform``.
 
     >>> mg.distributions.LowerCholeskyTransform()(mg.zeros(2, 2))
     tensor([[1., 0.],
@@ -188,14 +190,14 @@ class CorrCholeskyTransform(WithoutParameters):
         entries = shape[-1]
         n = round((0.25 + 2 * entries) ** 0.5 + 0.5)
         if n * (n - 1) // 2 != entries:
-            raise TensorValueError("MG-E369", "Input is not a flattened lower-diagonal number", found=f"{entries} entries",
+            raise TensorValueError("MG-E373", "Input is not a flattened lower-diagonal number", found=f"{entries} entries",
                                    expected="n(n-1)/2 entries for an n x n matrix")
         return mg.Size((*shape[:-1], n, n))
 
     def inverse_shape(self, shape):
         check_dims(shape, 2)
         if shape[-2] != shape[-1]:
-            raise TensorValueError("MG-E369", "Input is not square", found=str(tuple(shape)))
+            raise TensorValueError("MG-E373", "Input is not square", found=str(tuple(shape)))
         n = shape[-1]
         return mg.Size((*shape[:-2], n * (n - 1) // 2))
 
@@ -221,7 +223,7 @@ class CatTransform(Transform):
         self.transforms = [t.with_cache(cache_size) for t in tseq]
         self.lengths, self.dim = [1] * len(self.transforms) if lengths is None else list(lengths), dim
         if len(self.lengths) != len(self.transforms):
-            raise AutogradAssertionError("MG-E369", f"{len(self.transforms)} transforms but {len(self.lengths)} lengths")
+            raise AutogradAssertionError("MG-E373", f"{len(self.transforms)} transforms but {len(self.lengths)} lengths")
 
     def with_cache(self, cache_size=1):
         return self if self._cache_size == cache_size else CatTransform(self.transforms, self.dim, self.lengths, cache_size)
@@ -250,7 +252,7 @@ class CatTransform(Transform):
     def _parts(self, value):
         """The parts of a tensor along the dimension."""
         if value.ndim <= self.dim or value.shape[self.dim] != self.length:
-            raise AutogradAssertionError("MG-E369", f"CatTransform expects size {self.length} in dimension {self.dim}",
+            raise AutogradAssertionError("MG-E373", f"CatTransform expects size {self.length} in dimension {self.dim}",
                                          found=str(tuple(value.shape)))
         return value.split(self.lengths, self.dim)
 
@@ -307,7 +309,7 @@ class StackTransform(Transform):
 
     def _slices(self, value):
         if value.shape[self.dim] != len(self.transforms):
-            raise AutogradAssertionError("MG-E369", f"StackTransform expects size {len(self.transforms)} in dimension {self.dim}",
+            raise AutogradAssertionError("MG-E373", f"StackTransform expects size {len(self.transforms)} in dimension {self.dim}",
                                          found=str(tuple(value.shape)))
         return value.unbind(self.dim)
 
@@ -325,5 +327,5 @@ class StackTransform(Transform):
 def check_transforms(tseq):
     """Raise unless all are transforms."""
     if not all(isinstance(t, Transform) for t in tseq):
-        raise AutogradAssertionError("MG-E369", "All elements of tseq must be instances of Transform",
+        raise AutogradAssertionError("MG-E373", "All elements of tseq must be instances of Transform",
                                      found=", ".join([type(t).__name__ for t in tseq]))

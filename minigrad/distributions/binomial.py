@@ -54,7 +54,7 @@ class Binomial(Probability, Distribution):
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.integer_interval(0, self.total_count)
 
     @property
@@ -96,5 +96,5 @@ class Binomial(Probability, Distribution):
         """n as an int; raise unless it is the same for the whole batch."""
         total = int(self.total_count.max().item())
         if int(self.total_count.min().item()) != total:
-            raise AutogradNotImplementedError("MG-E368", message, fix="make one distribution for each n")
+            raise AutogradNotImplementedError("MG-E372", message, fix="make one distribution for each n")
         return total

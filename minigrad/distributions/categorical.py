@@ -53,7 +53,7 @@ class Categorical(Distribution):
         super().__init__(self._param.shape[:-1], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.integer_interval(0, self._num_events - 1)
 
     @lazy_property
@@ -114,4 +114,4 @@ class Categorical(Distribution):
 def check_dims(name, weights):
     """Raise unless the weights have a dimension."""
     if weights.ndim < 1:
-        raise TensorValueError("MG-E369", f"`{name}` parameter must be at least one-dimensional.")
+        raise TensorValueError("MG-E373", f"`{name}` parameter must be at least one-dimensional.")

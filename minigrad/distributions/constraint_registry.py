@@ -10,7 +10,6 @@ Mirrors ``torch/distributions/constraint_registry.py``.
 
 from __future__ import annotations
 
-import numbers
 from typing import TYPE_CHECKING
 
 from minigrad.distributions import constraints, transforms
@@ -34,7 +33,9 @@ class ConstraintRegistry:
         self._registry = {}
 
     def register(self, constraint: Any, factory: Callable | None = None) -> Any:
-        """Register `factory`, a function from a constraint to a transform, for a class of constraints. A decorator without `factory`.
+        """Register `factory`, a function from a constraint to a transform, for a class of constraints.
+
+        Without `factory` it is a decorator.
 
         Args:
             constraint (class, or Constraint): the class, or an object of it.
@@ -48,7 +49,7 @@ class ConstraintRegistry:
         if isinstance(constraint, constraints.Constraint):
             constraint = type(constraint)
         if not (isinstance(constraint, type) and issubclass(constraint, constraints.Constraint)):
-            raise AutogradTypeError("MG-E369", "Expected constraint to be either a Constraint subclass or instance, but got "
+            raise AutogradTypeError("MG-E373", "Expected constraint to be either a Constraint subclass or instance, but got "
                                     f"{constraint!r}")
         self._registry[constraint] = factory
         return factory
@@ -64,7 +65,7 @@ class ConstraintRegistry:
         """
         factory = self._registry.get(type(constraint))
         if factory is None:
-            raise AutogradNotImplementedError("MG-E368", f"Cannot transform {type(constraint).__name__} constraints",
+            raise AutogradNotImplementedError("MG-E372", f"Cannot transform {type(constraint).__name__} constraints",
                                               fix="register(constraint class, factory) adds one")
         return factory(constraint)
 
@@ -101,7 +102,7 @@ def _transform_independent(constraint):
 @in_both(constraints.greater_than, constraints.greater_than_eq)
 def _greater_than(constraint):
     above_zero = transforms.ExpTransform()
-    if isinstance(constraint.lower_bound, numbers.Number) and constraint.lower_bound == 0:
+    if isinstance(constraint.lower_bound, (int, float)) and constraint.lower_bound == 0:
         return above_zero
     return transforms.ComposeTransform([above_zero, transforms.AffineTransform(constraint.lower_bound, 1)])
 
@@ -114,7 +115,7 @@ def _less_than(constraint):
 @in_both(constraints.interval, constraints.half_open_interval)
 def _interval(constraint):
     low, high = constraint.lower_bound, constraint.upper_bound
-    if isinstance(low, numbers.Number) and isinstance(high, numbers.Number) and (low, high) == (0, 1):
+    if isinstance(low, (int, float)) and isinstance(high, (int, float)) and (low, high) == (0, 1):
         return transforms.SigmoidTransform()
     return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])
 

@@ -1,6 +1,6 @@
 """Constraints: which values a parameter may have, and where samples lie.
 
-    constraints.positive.check(mg.tensor([1., -1.]))        tensor([True, False])
+    constraints.positive.check(mg.tensor([1., -1.]))        tensor([ True, False])
 
 A constraint has `check`, which returns a bool for each event, and `event_dim`: how many of the last dimensions form one event. A
 `dependent` constraint is known only when the other parameters are, as the support of a uniform distribution.
@@ -16,6 +16,8 @@ import minigrad as mg
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Tensor
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -35,7 +37,7 @@ class Constraint:
         event_dim (int): how many of the last dimensions are checked together.
 
     >>> mg.distributions.constraints.unit_interval.check(mg.tensor([0.5, 2.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     is_discrete = False
@@ -43,7 +45,7 @@ class Constraint:
 
     def check(self, value: Tensor) -> Tensor:
         """Return for each event of `value` whether it lies in the set."""
-        raise AutogradNotImplementedError("MG-E368", f"{type(self).__name__} does not define check()",
+        raise AutogradNotImplementedError("MG-E372", f"{type(self).__name__} does not define check()",
                                           fix="override check(value) in the subclass")
 
     def __repr__(self):
@@ -60,32 +62,36 @@ def camel_case(name):
 
 
 class _Dependent(Constraint):
-    """A constraint that depends on other variables, so it cannot be checked alone."""
+    """A constraint that depends on other variables, so it cannot be checked alone.
 
-    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    >>> mg.distributions.constraints.is_dependent(mg.distributions.constraints.dependent)
+    True
+    """
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
     @property
     def is_discrete(self):
         if self._is_discrete is NotImplemented:
-            raise AutogradNotImplementedError("MG-E368", ".is_discrete cannot be determined statically",
+            raise AutogradNotImplementedError("MG-E372", ".is_discrete cannot be determined statically",
                                               fix="ask the distribution object, not its class")
         return self._is_discrete
 
     @property
     def event_dim(self):
         if self._event_dim is NotImplemented:
-            raise AutogradNotImplementedError("MG-E368", ".event_dim cannot be determined statically",
+            raise AutogradNotImplementedError("MG-E372", ".event_dim cannot be determined statically",
                                               fix="ask the distribution object, not its class")
         return self._event_dim
 
-    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         """Return a dependent constraint with these attributes."""
         return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
                           event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
 
     def check(self, value):
-        raise TensorValueError("MG-E369", "Cannot determine validity of dependent constraint",
+        raise TensorValueError("MG-E373", "Cannot determine validity of dependent constraint",
                                fix="ask the distribution object for its support, and check that")
 
 
@@ -111,7 +117,7 @@ class dependent_property(property, _Dependent):
     0
     """
 
-    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+    def __init__(self, fn=None, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
@@ -133,7 +139,7 @@ class independent(Constraint):
 
     >>> c = mg.distributions.constraints
     >>> c.independent(c.positive, 1).check(mg.tensor([[1., 2.], [1., -2.]]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -150,7 +156,7 @@ class independent(Constraint):
     def check(self, value):
         valid, dims = self.base_constraint.check(value), self.reinterpreted_batch_ndims
         if valid.ndim < dims:
-            raise TensorValueError("MG-E369", f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
+            raise TensorValueError("MG-E373", f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
         return valid.reshape(*valid.shape[:valid.ndim - dims], -1).all(-1)
 
     def __repr__(self):
@@ -167,7 +173,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
     >>> c = mg.distributions.constraints
     >>> c.MixtureSameFamilyConstraint(c.positive).check(mg.tensor([1., -1.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint) -> None:
@@ -229,7 +235,7 @@ class greater_than(_Bounded):
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Tensor | float) -> None:
-        self.lower_bound = lower_bound
+        self.lower_bound: Any = lower_bound
 
     def check(self, value):
         return self.lower_bound < value
@@ -250,13 +256,13 @@ class less_than(_Bounded):
     """x < upper_bound. Mirrors ``torch.distributions.constraints.less_than``.
 
     >>> mg.distributions.constraints.less_than(2.).check(mg.tensor([1., 2.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     bounds = ("upper_bound",)
 
     def __init__(self, upper_bound: Tensor | float) -> None:
-        self.upper_bound = upper_bound
+        self.upper_bound: Any = upper_bound
 
     def check(self, value):
         return value < self.upper_bound
@@ -266,13 +272,14 @@ class interval(_Bounded):
     """lower_bound ≤ x ≤ upper_bound. Mirrors ``torch.distributions.constraints.interval``.
 
     >>> mg.distributions.constraints.interval(0., 1.).check(mg.tensor([1., 2.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     bounds = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+        self.lower_bound: Any = lower_bound
+        self.upper_bound: Any = upper_bound
 
     def check(self, value):
         return (self.lower_bound <= value) & (value <= self.upper_bound)
@@ -282,7 +289,7 @@ class half_open_interval(interval):
     """lower_bound ≤ x < upper_bound. Mirrors ``torch.distributions.constraints.half_open_interval``.
 
     >>> mg.distributions.constraints.half_open_interval(0., 1.).check(mg.tensor([0., 1.]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     def check(self, value):
@@ -315,7 +322,7 @@ class multinomial(_Bounded):
     Mirrors ``torch.distributions.constraints.multinomial``.
 
     >>> mg.distributions.constraints.multinomial(3).check(mg.tensor([[1., 2.], [4., 0.]]))
-    tensor([True, False])
+    tensor([ True, False])
     """
 
     bounds = ("upper_bound",)

@@ -55,7 +55,7 @@ class ContinuousBernoulli(Probability, ExponentialFamily):
         else:
             given, = broadcast_all(probs)           # pyright: ignore[reportArgumentType]
             if validate_args and not bool(self.arg_constraints["probs"].check(given).all()):
-                raise TensorValueError("MG-E366", "Expected parameter probs to satisfy the constraint "
+                raise TensorValueError("MG-E370", "Expected parameter probs to satisfy the constraint "
                                        f"{constraints.unit_interval!r}, but found invalid values:\n{given}")
             self.probs = clamp_probs(given)
         super().__init__(self._param.shape, validate_args=validate_args)

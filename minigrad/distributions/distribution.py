@@ -52,8 +52,8 @@ class Distribution:
     (minigrad.Size([3]), minigrad.Size([]), minigrad.Size([2, 3]))
     """
 
-    has_rsample = False
-    has_enumerate_support = False
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
     _validate_args = __debug__
     _parameters: ClassVar[dict[str, int]] = {}      # name -> the number of its event dimensions; for `expand`
 
@@ -68,7 +68,7 @@ class Distribution:
             ValueError: `value` is no bool.
         """
         if value not in (True, False):
-            raise TensorValueError("MG-E369", f"set_default_validate_args expects True or False, not {value!r}")
+            raise TensorValueError("MG-E373", f"set_default_validate_args expects True or False, not {value!r}")
         Distribution._validate_args = value
 
     def __init__(self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None) -> None:
@@ -93,7 +93,7 @@ class Distribution:
             value = getattr(self, name)
             if not bool(constraint.check(value).all()):
                 raise TensorValueError(
-                    "MG-E366", f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    "MG-E370", f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}",
                     fix="correct the values, or use transform_to(constraint) to map real numbers to valid ones")
 
@@ -129,8 +129,8 @@ class Distribution:
             return _instance
         if type(self).__init__ is not cls.__init__:
             raise AutogradNotImplementedError(
-                "MG-E368", f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define "
-                "a custom .expand() method.")
+                "MG-E372", f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method.")
         return type(self).__new__(type(self))
 
     @property
@@ -143,15 +143,19 @@ class Distribution:
         """The shape of one event."""
         return self._event_shape
 
-    @property
-    def arg_constraints(self) -> dict[str, Any]:
-        """Parameter name -> the constraint that it must satisfy. It need not be a tensor."""
-        raise self._missing("arg_constraints")
+    if TYPE_CHECKING:       # attributes of some classes, properties of others
+        arg_constraints: Any
+        support: Any
+    else:
+        @property
+        def arg_constraints(self):
+            """Parameter name -> the constraint that it must satisfy. It need not be a tensor."""
+            raise self._missing("arg_constraints")
 
-    @property
-    def support(self) -> Any:
-        """The constraint that samples satisfy."""
-        raise self._missing("support")
+        @property
+        def support(self):
+            """The constraint that samples satisfy."""
+            raise self._missing("support")
 
     @property
     def mean(self) -> Tensor:
@@ -247,7 +251,7 @@ class Distribution:
 
     def _missing(self, what, fix=None):
         """The error for what a family does not define."""
-        return AutogradNotImplementedError("MG-E368", f"{type(self).__name__} does not define {what}", fix=fix)
+        return AutogradNotImplementedError("MG-E372", f"{type(self).__name__} does not define {what}", fix=fix)
 
     def _extended_shape(self, sample_shape=()):
         """The shape of samples."""
@@ -261,16 +265,17 @@ class Distribution:
     def _validate_sample(self, value):
         """Raise unless `value` is a tensor of a fitting shape within the support."""
         if not isinstance(value, mg.Tensor):
-            raise TensorValueError("MG-E367", "The value argument to log_prob must be a Tensor", found=type(value).__name__)
+            raise TensorValueError("MG-E371", "The value argument to log_prob must be a Tensor", found=type(value).__name__)
         events = len(self._event_shape)
         own = tuple(value.shape)[value.ndim - events:] if value.ndim >= events else tuple(value.shape)
         if own != tuple(self._event_shape):
-            raise TensorValueError("MG-E367", "The right-most size of value must match event_shape: "
+            raise TensorValueError("MG-E371", "The right-most size of value must match event_shape: "
                                    f"{value.shape} vs {self._event_shape}.")
         wanted = self._extended_shape()
         for i, j in zip(reversed(value.shape), reversed(wanted), strict=False):
             if i != 1 and j not in (1, i):
-                raise TensorValueError("MG-E367", f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {wanted}.")
+                raise TensorValueError("MG-E371", "Value is not broadcastable with batch_shape+event_shape: "
+                                       f"{value.shape} vs {wanted}.")
         try:
             support = self.support
         except NotImplementedError:
@@ -279,8 +284,8 @@ class Distribution:
             return
         if not bool(support.check(value).all()):
             raise TensorValueError(
-                "MG-E367", f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support "
-                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
+                "MG-E371", f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}")
 
     def __repr__(self):
         shown = [f"{name}: {show(self.__dict__[name])}" for name in self.arg_constraints if name in self.__dict__]

@@ -16,6 +16,8 @@ from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import sum_rightmost
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Tensor
 
 __all__ = ["ExponentialFamily"]
@@ -41,17 +43,22 @@ class ExponentialFamily(Distribution):
     def _log_normalizer(self, *natural_params):
         raise self._missing("_log_normalizer")
 
-    @property
-    def _mean_carrier_measure(self) -> float:
-        raise self._missing("_mean_carrier_measure")
+    if TYPE_CHECKING:
+        _mean_carrier_measure: Any
+    else:
+        @property
+        def _mean_carrier_measure(self):
+            raise self._missing("_mean_carrier_measure")
 
     def entropy(self):
         carrier = self._mean_carrier_measure
+        natural = self._natural_params
+        constant = not any(p.requires_grad for p in natural)
         with mg.enable_grad():
-            params = [p if p.requires_grad else p.detach().requires_grad_() for p in self._natural_params]
+            params = [p if p.requires_grad else p.detach().requires_grad_() for p in natural]
             normalizer = self._log_normalizer(*params)
             means = mg.autograd.grad(normalizer.sum(), params, create_graph=True)
         result = normalizer - carrier
         for p, mean in zip(params, means, strict=True):
             result = result - sum_rightmost(p * mean, p.ndim - len(self._batch_shape))
-        return result
+        return result.detach() if constant else result

@@ -44,7 +44,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(self.loc.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         end = mg.where(self.concentration < 0, self.loc - self.scale / self.concentration, mg.inf)
         return constraints.interval(self.loc, end)
 

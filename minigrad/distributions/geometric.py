@@ -49,7 +49,7 @@ class Geometric(Probability, Distribution):
             self.probs, = broadcast_all(probs)      # pyright: ignore[reportArgumentType]
         super().__init__(self._param.shape, validate_args=validate_args)
         if self._validate_args and not self._is_logits and not bool((self.probs > 0).all()):
-            raise TensorValueError("MG-E366", f"Expected parameter probs ({type(self.probs).__name__} of shape "
+            raise TensorValueError("MG-E370", f"Expected parameter probs ({type(self.probs).__name__} of shape "
                                    f"{tuple(self.probs.shape)}) of distribution {self!r} to be positive but found invalid values:\n"
                                    f"{self.probs}")
 

@@ -37,7 +37,6 @@ class HalfCauchy(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     _parameters = {}
-    base_dist: Cauchy
 
     def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base = Cauchy(0, scale, validate_args=False)

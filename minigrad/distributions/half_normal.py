@@ -37,7 +37,6 @@ class HalfNormal(TransformedDistribution):
     support = constraints.nonnegative
     has_rsample = True
     _parameters = {}
-    base_dist: Normal
 
     def __init__(self, scale: Tensor | float, validate_args: bool | None = None) -> None:
         base = Normal(0, scale, validate_args=False)

@@ -11,6 +11,7 @@ from minigrad.errors import TensorValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 __all__ = ["Independent"]
 
@@ -34,11 +35,11 @@ class Independent(Distribution):
 
     arg_constraints = {}
     _parameters = {}
-    base_dist: Distribution
+    base_dist: Any
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
-            raise TensorValueError("MG-E369", "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
+            raise TensorValueError("MG-E373", "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
                                    f"{reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}")
         shape = base_distribution.batch_shape + base_distribution.event_shape
         cut = len(base_distribution.batch_shape) - reinterpreted_batch_ndims
@@ -51,17 +52,17 @@ class Independent(Distribution):
         return new
 
     @property
-    def has_rsample(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def has_rsample(self):
         """Whether the base distribution has it."""
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self):    # pyright: ignore[reportIncompatibleVariableOverride]
+    def has_enumerate_support(self):
         """Whether the base distribution has it, and no dimension is reinterpreted."""
         return self.base_dist.has_enumerate_support and not self.reinterpreted_batch_ndims
 
     @constraints.dependent_property
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         support = self.base_dist.support
         return constraints.independent(support, self.reinterpreted_batch_ndims) if self.reinterpreted_batch_ndims else support
 

@@ -36,7 +36,6 @@ class InverseGamma(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     _parameters = {}
-    base_dist: Gamma
 
     def __init__(self, concentration: Tensor | float, rate: Tensor | float, validate_args: bool | None = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)

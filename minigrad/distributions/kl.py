@@ -50,7 +50,7 @@ def register_kl(type_p: type, type_q: type) -> Callable:
     """
     for name, cls in (("type_p", type_p), ("type_q", type_q)):
         if not (isinstance(cls, type) and issubclass(cls, Distribution)):
-            raise AutogradTypeError("MG-E369", f"Expected {name} to be a subclass of Distribution but got {cls!r}")
+            raise AutogradTypeError("MG-E373", f"Expected {name} to be a subclass of Distribution but got {cls!r}")
 
     def decorate(rule):
         RULES[type_p, type_q] = rule
@@ -93,7 +93,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         FOUND[key] = find(*key)
     rule = FOUND[key]
     if rule is None:
-        raise AutogradNotImplementedError("MG-E368", f"No KL(p || q) is implemented for p type {type(p).__name__} and q type "
+        raise AutogradNotImplementedError("MG-E372", f"No KL(p || q) is implemented for p type {type(p).__name__} and q type "
                                           f"{type(q).__name__}", fix="estimate it: (p.log_prob(x) - q.log_prob(x)).mean() for "
                                           "x = p.sample((1000,)); or define it with register_kl")
     return rule(p, q)

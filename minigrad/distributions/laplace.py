@@ -58,9 +58,8 @@ class Laplace(Distribution):
         return math.sqrt(2) * self.scale
 
     def rsample(self, sample_shape=()):
-        shape = tuple(self._extended_shape(sample_shape))
-        size = self.loc.new_empty(shape).exponential_()
-        return self.loc + self.scale * size * (1 - 2 * self.loc.new_empty(shape).bernoulli_(0.5))
+        u = self.loc.new_empty(tuple(self._extended_shape(sample_shape))).uniform_(mg.finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
 
     def log_prob(self, value):
         if self._validate_args:

@@ -36,7 +36,6 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
     _parameters = {}
-    base_dist: Normal
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, validate_args: bool | None = None) -> None:
         super().__init__(Normal(loc, scale), ExpTransform(), validate_args=validate_args)

@@ -1,4 +1,7 @@
-"""The multivariate normal distribution with a covariance of low rank. Mirrors ``torch/distributions/lowrank_multivariate_normal.py``."""
+"""The multivariate normal distribution with a covariance of low rank.
+
+Mirrors ``torch/distributions/lowrank_multivariate_normal.py``.
+"""
 
 from __future__ import annotations
 
@@ -62,20 +65,21 @@ class LowRankMultivariateNormal(Distribution):
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.ndim < 1:
-            raise TensorValueError("MG-E369", "loc must be at least one-dimensional.")
+            raise TensorValueError("MG-E373", "loc must be at least one-dimensional.")
         k = tuple(loc.shape[-1:])
         if cov_factor.ndim < 2:
-            raise TensorValueError("MG-E369", "cov_factor must be at least two-dimensional, with optional leading batch dimensions")
+            raise TensorValueError("MG-E373", "cov_factor must be at least two-dimensional, with optional leading batch dimensions")
         if tuple(cov_factor.shape[-2:-1]) != k:
-            raise TensorValueError("MG-E369", f"cov_factor must be a batch of matrices with shape {k[0]} x m",
+            raise TensorValueError("MG-E373", f"cov_factor must be a batch of matrices with shape {k[0]} x m",
                                    found=str(tuple(cov_factor.shape)))
         if tuple(cov_diag.shape[-1:]) != k:
-            raise TensorValueError("MG-E369", f"cov_diag must be a batch of vectors with shape {k}", found=str(tuple(cov_diag.shape)))
+            raise TensorValueError("MG-E373", f"cov_diag must be a batch of vectors with shape {k}",
+                                   found=str(tuple(cov_diag.shape)))
         try:
             batch = tuple(mg.broadcast_shapes(*[tuple(s) for s in (loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])]))
         except RuntimeError:
-            raise TensorValueError("MG-E369", f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag "
-                                   f"{cov_diag.shape}") from None
+            raise TensorValueError("MG-E373", f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
+                                   f"cov_diag {cov_diag.shape}") from None
         self.loc, self.cov_diag = loc.expand(batch + k), cov_diag.expand(batch + k)
         self.cov_factor = cov_factor.expand(batch + tuple(cov_factor.shape[-2:]))
         super().__init__(batch, k, validate_args=validate_args)

@@ -43,19 +43,19 @@ class MixtureSameFamily(Distribution):
                  validate_args: bool | None = None) -> None:
         self._mixture_distribution, self._component_distribution = mixture_distribution, component_distribution
         if not isinstance(mixture_distribution, Categorical):
-            raise TensorValueError("MG-E369", "The Mixture distribution needs to be an instance of Categorical",
+            raise TensorValueError("MG-E373", "The Mixture distribution needs to be an instance of Categorical",
                                    found=type(mixture_distribution).__name__)
         if not isinstance(component_distribution, Distribution):
-            raise TensorValueError("MG-E369", "The Component distribution need to be an instance of Distribution",
+            raise TensorValueError("MG-E373", "The Component distribution need to be an instance of Distribution",
                                    found=type(component_distribution).__name__)
         batch, weights = component_distribution.batch_shape[:-1], mixture_distribution.batch_shape
         for size, other in zip(reversed(weights), reversed(batch), strict=False):
             if size != 1 and other != 1 and size != other:
-                raise TensorValueError("MG-E369", f"`mixture_distribution.batch_shape` ({weights}) is not compatible with "
+                raise TensorValueError("MG-E373", f"`mixture_distribution.batch_shape` ({weights}) is not compatible with "
                                        f"`component_distribution.batch_shape`({batch})")
         k, components = mixture_distribution.logits.shape[-1], tuple(component_distribution.batch_shape)[-1:]
         if components and k != components[0]:
-            raise TensorValueError("MG-E369", f"`mixture_distribution component` ({k}) does not equal "
+            raise TensorValueError("MG-E373", f"`mixture_distribution component` ({k}) does not equal "
                                    f"`component_distribution.batch_shape[-1]` ({components[0]})")
         self._num_component = k
         super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
@@ -67,7 +67,7 @@ class MixtureSameFamily(Distribution):
         return new
 
     @constraints.dependent_property
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     @property

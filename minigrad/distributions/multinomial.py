@@ -9,7 +9,7 @@ from minigrad.distributions import constraints
 from minigrad.distributions.binomial import Binomial
 from minigrad.distributions.categorical import Categorical
 from minigrad.distributions.distribution import Distribution
-from minigrad.distributions.utils import broadcast_all, draw
+from minigrad.distributions.utils import broadcast_all
 from minigrad.errors import AutogradNotImplementedError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Multinomial(Distribution):
     def __init__(self, total_count: int = 1, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:
         if not isinstance(total_count, int):
-            raise AutogradNotImplementedError("MG-E368", "inhomogeneous total_count is not supported",
+            raise AutogradNotImplementedError("MG-E372", "inhomogeneous total_count is not supported",
                                               found=type(total_count).__name__, fix="pass an int")
         self.total_count = total_count
         self._categorical = Categorical(probs, logits)
@@ -56,7 +56,7 @@ class Multinomial(Distribution):
         return new
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.multinomial(self.total_count)
 
     @property
@@ -87,11 +87,9 @@ class Multinomial(Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        shape = tuple(sample_shape) + tuple(self._batch_shape)
-
-        def sampler(numbers, p):
-            return numbers.multinomial(self.total_count, p / p.sum(-1, keepdims=True), shape)
-        return draw(sampler, self.probs, self.probs)
+        drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        counts = drawn.new_zeros(tuple(self._extended_shape(sample_shape)))
+        return counts.scatter_add_(-1, drawn, mg.ones_like(drawn)).type_as(self.probs)
 
     def log_prob(self, value):
         if self._validate_args:

@@ -49,7 +49,7 @@ class MultivariateNormal(Distribution):
     def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
                  scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
         if loc.ndim < 1:
-            raise TensorValueError("MG-E369", "loc must be at least one-dimensional.")
+            raise TensorValueError("MG-E373", "loc must be at least one-dimensional.")
         name, matrix = check_matrices(covariance_matrix, scale_tril, precision_matrix)
         batch = tuple(mg.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1])))
         self.__dict__[name] = matrix.expand(batch + tuple(matrix.shape[-2:]))

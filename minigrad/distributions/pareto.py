@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-import minigrad as mg
 from minigrad.distributions import constraints
 from minigrad.distributions.exponential import Exponential
 from minigrad.distributions.transformed_distribution import TransformedDistribution
@@ -45,7 +43,7 @@ class Pareto(TransformedDistribution):
         super().__init__(base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
+    def support(self):
         return constraints.greater_than_eq(self.scale)
 
     @property

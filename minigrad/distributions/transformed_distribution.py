@@ -19,6 +19,7 @@ from minigrad.errors import TensorValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 __all__ = ["TransformedDistribution"]
 
@@ -43,23 +44,23 @@ class TransformedDistribution(Distribution):
 
     arg_constraints = {}
     _parameters = {}
-    base_dist: Distribution
+    base_dist: Any
 
-    def __init__(self, base_distribution: Distribution, transforms: Transform | list[Transform],
+    def __init__(self, base_distribution: Distribution, transforms: Transform | Sequence[Transform],
                  validate_args: bool | None = None) -> None:
         if isinstance(transforms, Transform):
             self.transforms = [transforms]
         elif not isinstance(transforms, list):
-            raise TensorValueError("MG-E369", f"transforms must be a Transform or list, but was {transforms}")
+            raise TensorValueError("MG-E373", f"transforms must be a Transform or list, but was {transforms}")
         elif not all(isinstance(t, Transform) for t in transforms):
-            raise TensorValueError("MG-E369", "transforms must be a Transform or a list of Transforms")
+            raise TensorValueError("MG-E373", "transforms must be a Transform or a list of Transforms")
         else:
             self.transforms = transforms
         chain = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape
         need, have = chain.domain.event_dim, len(base_distribution.event_shape)
         if len(shape) < need:
-            raise TensorValueError("MG-E369", f"base_distribution needs to have shape with size at least {need}, but got "
+            raise TensorValueError("MG-E373", f"base_distribution needs to have shape with size at least {need}, but got "
                                    f"{tuple(shape)}.")
         out_shape = mg.Size(chain.forward_shape(shape))
         expanded = mg.Size(chain.inverse_shape(out_shape))
@@ -80,17 +81,21 @@ class TransformedDistribution(Distribution):
         new.base_dist = self.base_dist.expand(shape[:len(shape) - len(self.base_dist.event_shape)])
         return new
 
-    @constraints.dependent_property(is_discrete=False)
-    def support(self):      # pyright: ignore[reportIncompatibleVariableOverride]
-        if not self.transforms:
-            return self.base_dist.support
-        support, dims = self.transforms[-1].codomain, len(self._event_shape)
-        return constraints.independent(support, dims - support.event_dim) if dims > support.event_dim else support
+    if TYPE_CHECKING:       # attributes of some subclasses
+        support: Any
+        has_rsample: Any
+    else:
+        @constraints.dependent_property(is_discrete=False)
+        def support(self):
+            if not self.transforms:
+                return self.base_dist.support
+            support, dims = self.transforms[-1].codomain, len(self._event_shape)
+            return constraints.independent(support, dims - support.event_dim) if dims > support.event_dim else support
 
-    @property
-    def has_rsample(self):      # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the base distribution has it."""
-        return self.base_dist.has_rsample
+        @property
+        def has_rsample(self):
+            """Whether the base distribution has it."""
+            return self.base_dist.has_rsample
 
     def sample(self, sample_shape=()):
         with mg.no_grad():

@@ -18,6 +18,8 @@ from minigrad.errors import TensorValueError
 from minigrad.random._generator import stream
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Tensor
 
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
@@ -42,10 +44,12 @@ def broadcast_all(*values: Tensor | float) -> tuple[Tensor, ...]:
     """
     for value in values:
         if not isinstance(value, (mg.Tensor, numbers.Number)):
-            raise TensorValueError("MG-E369", "Input arguments must all be instances of Number or Tensor", found=type(value).__name__)
+            raise TensorValueError("MG-E373", "Input arguments must all be instances of Number or Tensor",
+                                   found=type(value).__name__)
     first = next((v for v in values if isinstance(v, mg.Tensor)), None)
     dtype, device = (mg.get_default_dtype(), None) if first is None else (first.dtype, first.device)
-    return tuple(mg.broadcast_tensors(*[v if isinstance(v, mg.Tensor) else mg.tensor(v, dtype=dtype, device=device) for v in values]))
+    tensors = [v if isinstance(v, mg.Tensor) else mg.tensor(v, dtype=dtype, device=device) for v in values]
+    return tuple(mg.broadcast_tensors(*tensors))
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
@@ -104,7 +108,10 @@ class lazy_property:
         self.__doc__ = wrapped.__doc__
         self.__name__ = wrapped.__name__
 
-    def __get__(self, instance, owner=None):
+    if TYPE_CHECKING:       # __init__ may store the value itself
+        def __set__(self, instance: Any, value: Any) -> None: ...
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
         with mg.enable_grad():
@@ -130,7 +137,7 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """
     n = mat.shape[-1]
     if diag < -n or diag >= n:
-        raise TensorValueError("MG-E369", f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+        raise TensorValueError("MG-E373", f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
     rows, columns = np.tril_indices(n, diag)
     return mat[..., mg.tensor(rows.tolist(), dtype=mg.int64), mg.tensor(columns.tolist(), dtype=mg.int64)]
 
@@ -154,7 +161,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     size = vec.shape[-1]
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * size + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n:
-        raise TensorValueError("MG-E369", f"The size of last dimension is {size} which cannot be expressed as the lower triangular "
+        raise TensorValueError("MG-E373", f"The size of last dimension is {size} which cannot be expressed as the lower triangular "
                                "part of a square D x D matrix.")
     n = round(n)
     rows, columns = np.tril_indices(n, diag)
@@ -188,4 +195,4 @@ def draw(sampler, like, *parameters):
         parameters (Tensors): go to `sampler` as float64 arrays of the CPU.
     """
     arrays = [p.detach().cpu().double().numpy() for p in parameters]
-    return mg.tensor(np.asarray(sampler(stream(None), *arrays), np.float64), dtype=like.dtype, device=like.device)
+    return mg.tensor(np.asarray(sampler(stream(None).numpy, *arrays), np.float64), dtype=like.dtype, device=like.device)

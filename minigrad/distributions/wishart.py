@@ -25,7 +25,9 @@ def multidigamma(x, p):
 
 
 class Wishart(ExponentialFamily):
-    """The Wishart distribution: Σ_i x_i x_iᵀ of `df` normal vectors with covariance V = L Lᵀ. Mirrors ``torch.distributions.Wishart``.
+    """The Wishart distribution: Σ_i x_i x_iᵀ of `df` normal vectors with covariance V = L Lᵀ.
+
+    Mirrors ``torch.distributions.Wishart``.
 
         log p(X) = ½ (df - p - 1) log det X - ½ tr(V⁻¹ X) - ½ df p log 2 - df log det L - log Γ_p(df / 2)
 
@@ -64,7 +66,7 @@ class Wishart(ExponentialFamily):
         batch = tuple(mg.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(degrees.shape)))
         self.df = degrees.expand(batch)
         if bool((self.df <= event[-1] - 1).any()):
-            raise TensorValueError("MG-E366", f"Value of df={df} expected to be greater than ndim - 1 = {event[-1] - 1}.")
+            raise TensorValueError("MG-E370", f"Value of df={df} expected to be greater than ndim - 1 = {event[-1] - 1}.")
         self.__dict__[name] = matrix.expand(batch + event)
         super().__init__(batch, event, validate_args=validate_args)
         if name == "scale_tril":

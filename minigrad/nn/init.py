@@ -14,8 +14,9 @@ import math
 import warnings
 from typing import TYPE_CHECKING
 
+from minigrad import creation
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.creation import empty, empty_like, eye
+from minigrad.creation import empty, empty_like
 from minigrad.dtypes import float64
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.ops import diagonal, log1p, where
@@ -110,7 +111,7 @@ def eye_(tensor: Tensor) -> Tensor:
     tensor_argument("eye_", tensor, "tensor")
     _expect(tensor.ndim == 2, "Only tensors with 2 dimensions are supported")
     with no_grad():
-        return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype))
+        return tensor.copy_(creation.eye(*tensor.shape, dtype=tensor.dtype))
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
@@ -434,3 +435,17 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
     if _warn_if_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
+
+
+def __getattr__(name):
+    """The names of older PyTorch, without an underscore at the end: ``init.normal`` is `normal_`, with a warning."""
+    new = globals().get(f"{name}_") if f"{name}_" in __all__ else None
+    if new is None or name in ("trunc_normal", "ones", "zeros"):        # which PyTorch has never had
+        raise AttributeError(f"module 'minigrad.nn.init' has no attribute {name!r}")
+
+    def old(*args, **kwargs):
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return new(*args, **kwargs)
+    old.__name__ = name
+    old.__doc__ = f"Deprecated: use ``nn.init.{name}_``."
+    return old

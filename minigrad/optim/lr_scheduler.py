@@ -5,12 +5,13 @@
 
     _scheduler.py       the base class                      _plateau.py     depends on a metric, such as the loss
     _factors.py         multiply by a factor                _sequence.py    made of other schedules
-    _cycles.py          follow a curve
+    _cycles.py          follow a curve                      _cyclic.py      up and down in straight lines
 
 Mirrors ``torch/optim/lr_scheduler.py``.
 """
 
 from minigrad.optim._cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, OneCycleLR
+from minigrad.optim._cyclic import CyclicLR
 from minigrad.optim._factors import (
                                      ConstantLR,
                                      ExponentialLR,
@@ -25,9 +26,9 @@ from minigrad.optim._plateau import ReduceLROnPlateau
 from minigrad.optim._scheduler import LRScheduler
 from minigrad.optim._sequence import ChainedScheduler, SequentialLR
 
-__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler",
-           "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau",
-           "SequentialLR", "StepLR"]
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+           "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+           "ReduceLROnPlateau", "SequentialLR", "StepLR"]
 
 for _class in __all__:      # programs print the place of a schedule, and PyTorch's is this module
     globals()[_class].__module__ = __name__

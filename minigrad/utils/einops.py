@@ -21,8 +21,8 @@ from minigrad import nn
 try:
     from einops._backends import AbstractBackend
     from einops.layers import RearrangeMixin, ReduceMixin
-except ImportError as error:
-    raise ImportError("minigrad.utils.einops needs einops: pip install einops") from error
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("minigrad.utils.einops needs einops: pip install einops", name="einops") from error
 
 __all__ = ["Rearrange", "Reduce"]
 

@@ -16,7 +16,7 @@ class Family(NamedTuple):
     name: str
     parameters: dict[str, Any]
     values: list[Any]
-    fixed: dict[str, Any] = {}      # noqa: RUF012
+    fixed: dict[str, Any] = {}
 
 
 POSITIVE = [0.3, 1.0, 2.5]

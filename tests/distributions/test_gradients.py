@@ -27,7 +27,7 @@ def reparameterised():
             yield pytest.param(family, id=name)
 
 
-@pytest.mark.parametrize("family", reparameterised())
+@pytest.mark.parametrize("family", list(reparameterised()))
 def test_gradient_is_implicit(family):
     """dx/dθ = -(∂F/∂θ) / p(x), whichever way the sample was computed."""
     d, tensors = make(mg, D, family)

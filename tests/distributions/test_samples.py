@@ -72,7 +72,7 @@ def with_cdf():
             yield pytest.param(family, id=name)
 
 
-@pytest.mark.parametrize("family", with_cdf())
+@pytest.mark.parametrize("family", list(with_cdf()))
 def test_kolmogorov_and_smirnov(family):
     """The cdf of the samples is uniform."""
     d, x = drawn(family)
@@ -82,7 +82,7 @@ def test_kolmogorov_and_smirnov(family):
     assert (np.sqrt(N) * distance < KOLMOGOROV).all(), distance
 
 
-@pytest.mark.parametrize("family", with_cdf())
+@pytest.mark.parametrize("family", list(with_cdf()))
 def test_cdf_is_the_integral_of_the_density(family):
     """dF/dx = p(x), and icdf(cdf(x)) = x."""
     d, _ = make(mg, D, family, requires_grad=False)

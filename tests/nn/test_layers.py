@@ -92,7 +92,7 @@ def test_every_layer_has_a_case():
                  "RNN", "LSTM", "GRU", "RNNBase", "RNNCell", "LSTMCell", "GRUCell", "RNNCellBase",          # test_recurrent.py
                  "MultiheadAttention", "Transformer", "TransformerEncoder", "TransformerEncoderLayer",      # test_transformer.py
                  "TransformerDecoder", "TransformerDecoderLayer",
-                 *[name for name in NAMES if name.startswith("Lazy")],          # tests/parity/test_lazy_modules.py
+                 *nn.modules.LATE_NAMES,                                                # tests/parity/test_l{ate,azy}*.py
                  "MultiMarginLoss"}     # tests/ops/test_composed.py: in PyTorch it has no forward mode
     assert set(NAMES) - used == elsewhere
 

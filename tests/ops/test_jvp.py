@@ -174,7 +174,7 @@ def test_several_outputs(name):
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("left, right", itertools.permutations(["float32", "float64", "complex64", "complex128"], 2))
+@pytest.mark.parametrize("left, right", list(itertools.permutations(["float32", "float64", "complex64", "complex128"], 2)))
 @pytest.mark.parametrize("run", [lambda m, x, y: x + y, lambda m, x, y: x * y, lambda m, x, y: m.where(x.real > 0, x, y)], ids="+*?")
 def test_mixed_dtypes(run, left, right):
     """A tangent has the dtype of its tensor, when operands are promoted."""

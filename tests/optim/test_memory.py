@@ -5,7 +5,7 @@ import pytest
 
 import minigrad as mg
 
-NAMES = ["SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD", "LBFGS"]
+NAMES = ["SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD", "Adafactor", "LBFGS"]
 OPTIONS = [{}, {"momentum": 0.9}, {"amsgrad": True}, {"weight_decay": 0.5}]
 
 

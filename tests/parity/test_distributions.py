@@ -1,6 +1,7 @@
 """The distributions against PyTorch: densities, moments, entropies, quantiles, with their gradients; shapes, texts and errors."""
 
 import builtins
+import functools
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def compare(pairs, function, tolerance, what):
     if (type(pairs[0][1]).__name__, what) in UNLIKE:
         return
     tolerance = max(tolerance, COARSE.get(type(pairs[0][1]).__name__, 0))
-    results = [outcome(lambda d=d: function(d, library)) for library, d, _ in pairs]
+    results = [outcome(lambda d=d, library=library: function(d, library)) for library, d, _ in pairs]
     if isinstance(results[1], type):
         assert results[0] is results[1], f"{what}: {results}"
         return
@@ -58,8 +59,8 @@ def compare(pairs, function, tolerance, what):
         for (library, _, tensors), result in zip(pairs, results, strict=True):
             weights = library.tensor(np.cos(np.arange(result.numel())).reshape(tuple(result.shape)).tolist(), dtype=result.dtype)
             finite = library.where(library.isfinite(result), result, library.zeros_like(result))
-            gradients.append(outcome(lambda m=library, y=(finite * weights).sum(), xs=list(tensors.values()):
-                                     m.autograd.grad(y, xs, allow_unused=True, retain_graph=True)))
+            gradients.append(outcome(functools.partial(library.autograd.grad, (finite * weights).sum(), list(tensors.values()),
+                                                       allow_unused=True, retain_graph=True)))
         if isinstance(gradients[1], type):      # igamma has no derivative with respect to the shape
             assert gradients[0] is gradients[1], f"gradient of {what}: {gradients}"
             return

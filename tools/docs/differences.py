@@ -33,6 +33,7 @@ AREAS = {
     "Checkpoints, dispatch modes, comparisons": ("utils/", "testing/"),
     "Jacobians and `gradcheck`": ("autograd/",),
     "The backward of a pipeline": ("distributed/",),
+    "Distributions": ("distributions/", "parity/test_distributions"),
     "Ops": ("ops/", "parity/"),
     "Modules and optimisers": ("nn/", "optim/"),
 }

@@ -12,6 +12,7 @@ import types
 from typing import NamedTuple
 
 import minigrad as mg
+from minigrad._late import NAMES
 from tools.docs.paths import ROOT
 
 __all__ = ["PAGES", "Page", "names", "offered", "write"]
@@ -45,7 +46,7 @@ PAGES = [
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
-          "_version")),
+          "_version", "backends._precision", "amp.autocast_mode")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
@@ -115,7 +116,18 @@ PAGES = [
     Page("utils.python_dispatch", "minigrad.utils._python_dispatch", "minigrad.utils._python_dispatch", (),
          "Modes that see every op."),
     Page("utils.pytree", "minigrad.utils._pytree", "minigrad.utils._pytree"),
+    Page("distributions", "minigrad.distributions", "minigrad.distributions", (),
+         "Probability distributions: samples with gradients, densities, entropies, divergences."),
+    Page("distributions.constraints", "minigrad.distributions.constraints", "minigrad.distributions.constraints", (),
+         "Which values a parameter may have, and where samples lie."),
+    Page("distributions.transforms", "minigrad.distributions.transforms", "minigrad.distributions.transforms", (),
+         "Invertible functions with a tractable Jacobian determinant."),
+    Page("distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli", "minigrad.distributions.relaxed_bernoulli"),
+    Page("distributions.relaxed_categorical", "minigrad.distributions.relaxed_categorical",
+         "minigrad.distributions.relaxed_categorical"),
+    Page("distributions.utils", "minigrad.distributions.utils", "minigrad.distributions.utils"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
+    Page("run", "minigrad.run", "minigrad.run", (), "PyTorch programs, unchanged: :doc:`/from-pytorch`."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
@@ -150,6 +162,9 @@ def defining():
             own = getattr(thing, "__module__", None)
             if name in getattr(loaded, "__all__", ()) or own == f"minigrad.{module}":
                 found.setdefault(name, module)
+    for home, listed in NAMES.items():      # imported when a program asks for them: most have a page of their module
+        for name in listed.split():
+            found.setdefault(name, home)
     for name in offered(MG):
         thing = getattr(mg, name)
         if thing is None or isinstance(thing, (mg.dtype, mg.layout, str, float)):
@@ -200,7 +215,7 @@ def entry(namespace, name, first):
     """The lines for one name."""
     thing = getattr(importlib.import_module(namespace), name)
     full = f"{namespace}.{name}"
-    if not callable(thing) or isinstance(thing, mg.dtype):
+    if not callable(thing) or isinstance(thing, mg.dtype) or type(thing).__module__.startswith("minigrad.distributions"):
         return data(full, name, thing)
     seen = first.setdefault(id(thing), full)
     if seen != full:

@@ -16,7 +16,7 @@
 # **The goal.** Train a small GPT, letter by letter, on the docstrings of Python's standard library, and look into autograd while
 # it learns: how much memory attention keeps, how much a checkpoint saves, and on which letters a prediction depends.
 #
-# You need: tutorials 1 to 7, and matplotlib (`pip install "minigrad[demo]"`); {doc}`digits_cnn` is the easier project. You get: a
+# You need: tutorials 1 to 7, and matplotlib (`pip install "minigrad-autograd[demo]"`); {doc}`digits_cnn` is the easier project. You get: a
 # whole language model that you can change, and a test with gradients that finds a wrong mask.
 #
 # The sizes are in the first cell. The sizes of this page are small, because the interpreted engine computes the page.

@@ -16,7 +16,7 @@
 # **The goal.** Train a convolutional network to read handwritten digits, and look into autograd while it learns: which tensors it
 # saves, where the gradients are large, what the network looks for, and how common mistakes show in the numbers.
 #
-# You need: tutorials 1 to 7, and scikit-learn and matplotlib (`pip install "minigrad[demo]"`). You get: a whole training that you
+# You need: tutorials 1 to 7, and scikit-learn and matplotlib (`pip install "minigrad-autograd[demo]"`). You get: a whole training that you
 # can change, and methods to inspect the training of any network.
 #
 # The sizes are in the first cell. The sizes of this page are small, because the interpreted engine computes the page.

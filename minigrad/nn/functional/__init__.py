@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad import ops as _ops
+from minigrad._lazy import lazy as _lazy
 from minigrad.nn.functional import (
     _activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding, _pair_losses)
 from minigrad.nn.functional._activations import *
@@ -49,23 +50,14 @@ __all__ = ["bilinear", "cross_entropy", "linear", "log_softmax", "mse_loss", "nl
 for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
               _pair_losses, _averaging, _convolution, _interpolation, _pooling, _unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
-# Functions that few programs use are imported when they are asked for: name -> file.
-_FILES = {"affine_grid": "_grids", "grid_sample": "_grids",
-         **dict.fromkeys(("celu_", "elu_", "hardtanh_", "leaky_relu_", "relu_", "selu_", "threshold_",
-                          "triplet_margin_with_distance_loss"), "_in_place")}
-__all__ += _FILES
-
-
-def __getattr__(name):
-    if name not in _FILES:
-        raise AttributeError(f"module 'minigrad.nn.functional' has no attribute {name!r}")
-    from importlib import import_module
-    globals()[name] = getattr(import_module(f"minigrad.nn.functional.{_FILES[name]}"), name)
-    return globals()[name]
-
-
-def __dir__():
-    return [*globals(), *_FILES]
+# Functions that few programs use: they are imported when a program asks for them.
+_late_names = {
+    "_bags": "embedding_bag", "_ctc": "ctc_loss", "_grids": "affine_grid grid_sample",
+    "_in_place": "celu_ elu_ hardtanh_ leaky_relu_ relu_ selu_ threshold_ triplet_margin_with_distance_loss",
+    "_late": "max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices multilabel_margin_loss rrelu rrelu_",
+}
+__getattr__, __dir__ = _lazy(__name__, names=_late_names)
+__all__ += " ".join(_late_names.values()).split()     # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

@@ -194,8 +194,8 @@ def reflect(x, least, span):
 
 
 def nearest(x):
-    """[(the nearest pixel, its weight 1)]"""
-    return [(x.detach().round(), None)]
+    """[(the nearest pixel, its weight 1, whose gradient is 0)]"""
+    return [(x.detach().round(), x.sign() * 0 + 1)]
 
 
 def linear(x):
@@ -237,7 +237,5 @@ def read(input, places, weights):
     found = gather(input.flatten(2), 2, index).reshape(shape[0], input.shape[1], *shape[1:])
     weight = None
     for factor in weights:
-        weight = factor if weight is None or factor is None else weight * factor
-    if weight is None:
-        return where(inside.unsqueeze(1), found, 0.0)
+        weight = factor if weight is None else weight * factor
     return found * where(inside, weight, 0.0).unsqueeze(1)

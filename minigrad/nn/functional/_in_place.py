@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false
 # (the results of ops have no types inside the package)
-from minigrad.errors import TensorValueError
+from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.ops import clamp_min, minimum
 from minigrad.ops.base.rule import flag, named, real, tensor_argument
@@ -63,6 +63,7 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
 
     Raises:
         ValueError: the margin is not positive.
+        RuntimeError: the tensors have different numbers of dimensions.
 
     >>> F.triplet_margin_with_distance_loss(mg.zeros(1, 2), mg.zeros(1, 2), mg.ones(1, 2), margin=2.)
     tensor(0.5858)
@@ -70,6 +71,9 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     name = "triplet_margin_with_distance_loss"
     for label, x in (("anchor", anchor), ("positive", positive), ("negative", negative)):
         tensor_argument(name, x, label)
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise ShapeError("MG-E205", f"{name}(): the anchor, positive, and negative tensors are expected to have the same number of "
+                         f"dimensions, but got: {anchor.ndim}D, {positive.ndim}D and {negative.ndim}D")
     margin, distance = real(margin, "margin", name), distance_function or F.pairwise_distance
     if margin <= 0:
         raise TensorValueError("MG-E302", f"margin must be greater than 0, got {margin}")

@@ -58,9 +58,12 @@ LATE = {
     "channelshuffle": (), "instancenorm": (), "lazy": (), "pixelshuffle": (), "utils": (),
     "_lazy_convolutions": ("LazyConv1d", "LazyConv2d", "LazyConv3d", "LazyConvTranspose1d", "LazyConvTranspose2d",
                            "LazyConvTranspose3d"),
+    "_late_layers": ("CTCLoss", "EmbeddingBag", "MultiLabelMarginLoss", "NLLLoss2d", "RReLU", "Softmax2d", "SyncBatchNorm",
+                     "TripletMarginWithDistanceLoss"),
     "_lazy_linear": ("LazyLinear",),
     "_lazy_norms": ("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
                     "LazyInstanceNorm3d"),
+    "adaptive": ("AdaptiveLogSoftmaxWithLoss",),
 }
 LATE_NAMES = {name: module for module, names in LATE.items() for name in names}
 

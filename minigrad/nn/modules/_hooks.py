@@ -223,7 +223,7 @@ def register_backward_hook(module: Module, hook: Callable[..., Any]) -> Removabl
     """Deprecated: use `register_full_backward_hook`. Call ``hook(module, grad_input, grad_output)`` at the last node of forward.
 
     The gradients are those of the node that made the output. They are the gradients of the module's inputs only if forward is a
-    single op. A warning says so when it is not.
+    single op, whose inputs are the inputs of the module. Otherwise, and if an input is a leaf, a warning says so.
 
     Args:
         hook (callable): returns None, or a tuple that replaces ``grad_input``.
@@ -236,7 +236,7 @@ def register_backward_hook(module: Module, hook: Callable[..., Any]) -> Removabl
 
     >>> layer = nn.ReLU()
     >>> handle = layer.register_backward_hook(lambda module, grad_input, grad_output: print(grad_input, grad_output))
-    >>> layer(mg.ones(1, requires_grad=True)).backward()
+    >>> layer(mg.ones(1, requires_grad=True) * 1).backward()
     (tensor([1.]),) (tensor([1.]),)
     """
     choose_kind(module, False)

@@ -4,6 +4,7 @@ import math
 import warnings
 from bisect import bisect_right
 from itertools import accumulate
+from typing import Any
 
 from minigrad._arguments import listed, sized
 from minigrad.errors import AutogradAssertionError, TensorValueError
@@ -31,7 +32,7 @@ class Dataset:
     def __class_getitem__(cls, item):
         return cls
 
-    def __add__(self, other):
+    def __add__(self, other) -> Any:
         return ConcatDataset([self, other])
 
 
@@ -48,7 +49,7 @@ class IterableDataset(Dataset):
     def __iter__(self):
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
-    def __add__(self, other):
+    def __add__(self, other) -> Any:
         return ChainDataset([self, other])
 
 
@@ -71,8 +72,9 @@ class ChainDataset(IterableDataset):
     def __init__(self, datasets):
         self.datasets = datasets
 
-    def _checked(self):
+    def _checked(self) -> Any:
         """The data sets, each of which must be iterable."""
+        dataset: Any
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
                 raise AutogradAssertionError("MG-E333", "ChainDataset only supports IterableDataset", found=type(dataset).__name__)

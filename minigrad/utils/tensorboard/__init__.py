@@ -5,7 +5,8 @@ import numpy as np
 try:
     import tensorboardX as _writers
 except ImportError:
-    raise ImportError("minigrad.utils.tensorboard needs the package tensorboardX: pip install tensorboardX") from None
+    raise ModuleNotFoundError("minigrad.utils.tensorboard needs the package tensorboardX: pip install tensorboardX",
+                              name="tensorboardX") from None
 
 from minigrad.tensor import Tensor
 
