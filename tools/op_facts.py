@@ -33,6 +33,9 @@ from minigrad.ops import REGISTRY
 from minigrad.ops.base.rule import Elementwise, Linear, Op
 from minigrad.utils._python_dispatch import TorchDispatchMode
 
+for _name in dir(mg.Tensor):
+    getattr(mg.Tensor, _name)       # imports the methods that `import minigrad` leaves out
+
 __all__ = ["DTYPES", "UNCHECKED", "Fact", "facts", "in_c", "kernels_named", "on_cuda", "our_ops"]
 
 ROOT = Path(mg.__file__).parent
