@@ -122,7 +122,7 @@ def absent(inside):
 
 def main():
     """Run all rows. The exit status is 1 if a test failed, or if a row that was asked for could not run."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Test minigrad on several Pythons.")
     parser.add_argument("rows", nargs="*", default=ROWS, help="VERSION or VERSION:NUMPY, for example 3.14 3.12:2.0")
     parser.add_argument("--tests", default=" ".join(TESTS), help="paths of tests, in one argument")
     parser.add_argument("--builds", default=" ".join(BUILDS), help="interpreted, compiled, or both in one argument")
@@ -135,10 +135,11 @@ def main():
     lines, missing, wrong = [], {}, False
     for version, numpy in rows:
         try:
-            if isinstance(pythons[version], Unavailable):
-                raise pythons[version]
-            inside = make_environment(pythons[version], version, numpy, chosen.packages.split())
-            names = answer(inside, "import platform, numpy; print(platform.python_version(), numpy.__version__)").split()
+            python = pythons[version]
+            if not isinstance(python, str):
+                raise python or Unavailable("it was not found")
+            inside = make_environment(python, version, numpy, chosen.packages.split())
+            names = (answer(inside, "import platform, numpy; print(platform.python_version(), numpy.__version__)") or "? ?").split()
             missing[" and NumPy ".join(names)] = absent(inside)
             for build in chosen.builds.split():
                 folder = compile_for(inside, version, chosen.optimize) if build == "compiled" else TREE

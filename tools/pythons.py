@@ -169,7 +169,7 @@ def get(versions):
     >>> get(["3.11"])       # doctest: +SKIP
     {'3.11': '/usr/bin/python3.11'}
     """
-    found = {version: find(version) for version in versions}
+    found: dict[str, str | Unavailable | None] = {version: find(version) for version in versions}
     HERE.mkdir(parents=True, exist_ok=True)
     for version in [version for version in versions if found[version] is None]:
         try:
@@ -182,7 +182,7 @@ def get(versions):
 
 def main():
     """Print where each Python is. The exit status is 1 if one is missing."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Find Pythons, or get them.")
     parser.add_argument("versions", nargs="*", default=["3.14", "3.15"], help="for example 3.14 3.15")
     found = get(parser.parse_args().versions)
     for version, where in found.items():

@@ -169,10 +169,25 @@ def view(x, shape):
         return empty_view(x, seen.shape, steps_of(x if seen.shape == x.shape else np.empty(shape, x.dtype)), 0)
     if x.flags.c_contiguous:
         return x.reshape(shape)
-    try:
-        return x.reshape(shape, copy=False)
-    except ValueError:
-        return None
+    return reshape_without_copy(x, shape)
+
+
+if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+    def reshape_without_copy(x, shape):
+        """A view of `x` with this shape, or None if only a copy can have it."""
+        try:
+            return x.reshape(shape, copy=False)
+        except ValueError:
+            return None
+else:       # NumPy 2.0: `reshape` has no `copy`. Newer versions deprecate a write to `shape`.
+    def reshape_without_copy(x, shape):
+        """A view of `x` with this shape, or None if only a copy can have it."""
+        seen = x.view()
+        try:
+            seen.shape = shape
+        except AttributeError:
+            return None
+        return seen
 
 
 def permute(x, dims):

@@ -76,7 +76,7 @@ def strides_along(x, dim):
 
 def repeat_per_slice(index, shape, dim):
     """Return a view of `shape` that repeats the vector `index` for all elements of a slice along `dim`."""
-    column = index.layout.reshape(-1, *[1] * (len(shape) - dim - 1), copy=False)
+    column = index.layout.reshape(-1, *[1] * (len(shape) - dim - 1))     # new axes of a vector need no copy
     return index.make_view(np.broadcast_to(column, shape))
 
 
