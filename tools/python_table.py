@@ -71,10 +71,11 @@ def make_environment(python, version, numpy, packages):
     if call(*pip, *wanted) or call(*pip, "--no-build-isolation", "-c", constraint, *packages, cwd=TREE,
                                    env={"MINIGRAD_BUILD": "0"}):
         raise Unavailable(f"pip could not install {' '.join(packages)} with {wanted[-1]} on Python {version}, see above")
-    # pip gives every file the present time. Cython would then write all C sources again, for NumPy's .pxd files are newer, and each
-    # Python's build would make those of the others out of date.
-    for path in glob.glob(f"{folder}/lib/python*/site-packages/**/*.pxd", recursive=True):
-        os.utime(path, (OLD, OLD))
+    # pip gives every file the present time. Then Cython would write all C sources again, because NumPy's .pxd files are newer, and
+    # each Python's build would make those of the others out of date; and two NumPys would not share a build.
+    for path in Path(folder, "lib").rglob("*"):
+        if path.suffix in (".pxd", ".h"):
+            os.utime(path, (OLD, OLD))
     stamp.write_text(now, "utf-8")
     return inside
 
