@@ -239,7 +239,8 @@ def stub(module):
             body.append(f"{name}: dtype")
         else:
             kind = type(value).__name__
-            body.append(f"{name}: { {'str': '_str', 'float': '_float', 'NoneType': 'None'}.get(kind, kind)}")
+            known = {"str": "_str", "float": "_float", "NoneType": "None"}.get(kind, kind)
+            body.append(f"{name}: {'Any' if kind.startswith('_') else known}")
     text = "\n".join([*body, PREAMBLES.get(module.__name__, "")])
     defined = set(re.findall(r"^class (\w+)", text, re.M)) | set(re.findall(r"^(\w+)\s*:", text, re.M))
     imported = {line.rpartition(" ")[2] for line in imports}
@@ -249,7 +250,8 @@ def stub(module):
     for base in set(re.findall(r"^class \w+\(([\w, ]+)\):", text, re.M)):
         for name in base.split(", "):
             owner = next((c for v in vars(module).values() if inspect.isclass(v) for c in v.__mro__ if c.__name__ == name), None)
-            if name not in defined | imported and name not in HOMES and owner and module_of(owner).startswith("minigrad"):
+            known = name in defined | imported or name in HOMES
+            if not known and owner and module_of(owner).startswith(("minigrad", "contextlib")):
                 imports.append(f"from {module_of(owner)} import {name}")
     if module is not minigrad:      # what other modules of the package use, and nobody else should
         body += ["", *[f"{name}: Any" for name, value in vars(module).items() if inspect.isfunction(value)

@@ -5,11 +5,11 @@ Mirrors ``torch/_utils.py`` and ``location_tag`` of ``torch/serialization.py``.
 
 import numpy as np
 
-from minigrad._core.graph.metadata import Device
+from minigrad._core.graph.metadata import Device, named_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad._serialization.errors import SaveError
 from minigrad._serialization.pickler import STORAGES
-from minigrad.dtypes import as_device, device, named_dtype
+from minigrad.dtypes import as_device, device
 from minigrad.errors import AutogradError, MinigradError
 from minigrad.nn.parameter import Parameter
 from minigrad.storage import UntypedStorage

@@ -123,7 +123,7 @@ class profile:
     @property
     def self_cpu_time_total(self):
         """The time of all events, in microseconds."""
-        return self.function_events.self_cpu_time_total
+        return self.function_events.self_cpu_time_total     # pyright: ignore[reportAttributeAccessIssue]
 
     def table(self, **options):
         """The events as text: see `EventList.table`."""

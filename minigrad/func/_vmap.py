@@ -74,7 +74,7 @@ def vmap(func: Callable[..., Any], in_dims: int | tuple = 0, out_dims: int | tup
         state = get_rng_state() if randomness != "different" else None
         results = []
         for row in zip(*columns):
-            if randomness == "same":
+            if randomness == "same" and state is not None:
                 set_rng_state(state)
             results.append(func(*tree_unflatten(list(row), spec), **kwargs))
         if randomness == "error" and not bool((get_rng_state() == state).all()):
@@ -107,7 +107,7 @@ def dims_of_leaves(name, in_dims, args):
 def tree_keys(tree):
     """The keys of a dict in the order of its leaves."""
     order = tree_unflatten(range(len(tree)), tree_flatten(dict.fromkeys(tree, 0))[1])
-    return sorted(tree, key=order.__getitem__)
+    return sorted(tree, key=order.__getitem__)      # pyright: ignore
 
 
 def check_dim(name, leaf, dim):

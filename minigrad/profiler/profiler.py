@@ -184,7 +184,7 @@ class profile:
 
     def _end(self, ready):
         self._end_block()
-        if self.profiler is not None and self.profiler in profiler._active:
+        if self.profiler is not None and self.profiler in profiler._active:     # pyright: ignore
             self.profiler.__exit__(None, None, None)
             if ready and self.on_trace_ready is not None:
                 self.on_trace_ready(self)

@@ -91,7 +91,7 @@ class Names(ast.NodeVisitor):
         self.own.add(node.name)
         self.generic_visit(node)
 
-    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef     # pyright: ignore[reportAssignmentType]
 
 
 def find_missing(source, filename="<program>"):

@@ -79,7 +79,7 @@ def subclasses(cls):
 
 def value_of(tensors):
     """The number whose gradient is asked for; None if there are several."""
-    tensor = tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
+    tensor: Any = tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
     return tensor.item() if hasattr(tensor, "numel") and tensor.numel() == 1 else None
 
 

@@ -44,6 +44,11 @@ class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ("missing_keys", "unexpe
     __str__ = __repr__
 
 
+def overrides_loading(module):
+    """Whether the class of a module has a `_load_from_state_dict` of its own."""
+    return getattr(type(module), "_load_from_state_dict") is not _load_from_state_dict      # noqa: B009 (unknown to type checkers)
+
+
 def load_state_dict(module: Module, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
     """Copy parameters and buffers from a state dict into this module and all modules below.
 
@@ -73,7 +78,7 @@ def load_state_dict(module: Module, state_dict: Mapping[str, Any], strict: bool 
     for prefix, each in modules:
         for hook in each._load_state_dict_pre_hooks.values():
             hook(each, state, prefix, local_metadata(each, state_dict, prefix), strict, *keys, problems)
-    custom = [(prefix, each) for prefix, each in modules if type(each)._load_from_state_dict is not _load_from_state_dict]
+    custom = [(prefix, each) for prefix, each in modules if overrides_loading(each)]
     ordinary = [pair for pair in modules if pair not in custom] if custom else modules
     own = {key: place for prefix, each in ordinary for key, place in own_entries(each, prefix)}
     keys.missing_keys.extend([key for key in own if key not in state])

@@ -65,7 +65,7 @@ def state_dict(module: Module, *, destination: dict[str, Any] | None = None, pre
         elif result is not None:
             raise StateDictError("MG-E365", "state_dict post-hook must return None",
                                  fix="change the dict that the hook receives, and return nothing")
-    return destination
+    return destination      # pyright: ignore[reportReturnType]
 
 
 def _save_to_state_dict(module, destination, prefix, keep_vars):
