@@ -250,8 +250,7 @@ def stub(module):
     for base in set(re.findall(r"^class \w+\(([\w, ]+)\):", text, re.M)):
         for name in base.split(", "):
             owner = next((c for v in vars(module).values() if inspect.isclass(v) for c in v.__mro__ if c.__name__ == name), None)
-            known = name in defined | imported or name in HOMES
-            if not known and owner and module_of(owner).startswith(("minigrad", "contextlib")):
+            if name not in defined | imported and name not in HOMES and owner and module_of(owner).startswith("minigrad"):
                 imports.append(f"from {module_of(owner)} import {name}")
     if module is not minigrad:      # what other modules of the package use, and nobody else should
         body += ["", *[f"{name}: Any" for name, value in vars(module).items() if inspect.isfunction(value)
