@@ -5,6 +5,7 @@ import doctest
 import importlib
 import inspect
 import io
+import sys
 import types
 
 import pytest
@@ -28,7 +29,7 @@ CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential"
            "mg.library.CustomOpDef": library.CustomOpDef,
            "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
-NAMESPACES |= {"mg.functional": mg.functional, "mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.rnn": nn.utils.rnn, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler,
+NAMESPACES |= {"mg.functional": mg.functional, "mg.run": mg.run, "mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.rnn": nn.utils.rnn, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler,
                "mg.optim.swa_utils": optim.swa_utils, "mg.viz": mg.viz, "mg.linalg": mg.linalg, "mg.special": mg.special,
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
@@ -94,8 +95,11 @@ def threads():
 
 
 @pytest.mark.parametrize("name", [n for n in DOCUMENTED if examples(n).examples])
-def test_example(name):
+def test_example(name, monkeypatch):
     said = io.StringIO()
+    if name.endswith("as_torch"):       # an example for a program that has not imported PyTorch
+        for module in [module for module in sys.modules if module == "torch" or module.startswith("torch.")]:
+            monkeypatch.delitem(sys.modules, module)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     with contextlib.redirect_stdout(io.StringIO()):
         runner.run(examples(name), out=said.write)

@@ -453,7 +453,7 @@ def zeroed_too_late(model, optimizer, x, y):
 
 
 runs = {"right": short_run(right), "no zero_grad": short_run(no_zero_grad),
-        "softmax twice": short_run(softmax_twice), "lr = 0.3": short_run(right, lr=0.3),
+        "softmax twice": short_run(softmax_twice), "lr = 0.4": short_run(right, lr=0.4),
         "late zero_grad": short_run(zeroed_too_late)}
 for name, (found, share, _) in runs.items():
     print(f"{name:<14} loss {found[0]:.2f}, at most {max(found):7.2f},",
@@ -473,7 +473,7 @@ curves({name: found for name, (found, *_) in runs.items()}, "The losses of five 
 # * **`zero_grad` between backward and step.** The optimizer finds no gradients. The loss never falls.
 #
 # %%
-found, _, dead = runs["lr = 0.3"]
+found, _, dead = runs["lr = 0.4"]
 with mg.no_grad():
     alive = (dead[:-1](test_images) > 0).any(0).sum().item()
 print(alive, "of the 64 numbers before the last layer are positive for any digit at all")
