@@ -62,6 +62,15 @@ def same_numbers_every_time():
 
 
 @pytest.fixture
+def hide_torch(monkeypatch):
+    """A function after which PyTorch is as if no test had imported it, until the end of the test."""
+    def hide():
+        for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+            monkeypatch.delitem(sys.modules, name)
+    return hide
+
+
+@pytest.fixture
 def no_collection():
     """Disable the garbage collector, so that only reference counting frees objects."""
     gc.collect()

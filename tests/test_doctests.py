@@ -5,7 +5,6 @@ import doctest
 import importlib
 import inspect
 import io
-import sys
 import types
 
 import pytest
@@ -95,11 +94,10 @@ def threads():
 
 
 @pytest.mark.parametrize("name", [n for n in DOCUMENTED if examples(n).examples])
-def test_example(name, monkeypatch):
+def test_example(name, hide_torch):
     said = io.StringIO()
     if name.endswith("as_torch"):       # an example for a program that has not imported PyTorch
-        for module in [module for module in sys.modules if module == "torch" or module.startswith("torch.")]:
-            monkeypatch.delitem(sys.modules, module)
+        hide_torch()
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     with contextlib.redirect_stdout(io.StringIO()):
         runner.run(examples(name), out=said.write)

@@ -33,7 +33,9 @@ def cells(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
-def test_runs(path, registry, capsys):
+def test_runs(path, registry, capsys, hide_torch):
+    if path.stem == "from-pytorch":
+        hide_torch()
     names = {"__name__": "__main__"}
     for i, cell in enumerate(cells(path)):
         file = f"<{name(path)}, cell {i + 1}>"
