@@ -233,7 +233,7 @@ class Machine:
             version, shape, dtype, fortran, data = state
             if not isinstance(dtype, np.dtype) or not isinstance(data, bytes):
                 raise Refusal("an array of objects")
-            thing.__setstate__((version, shape, numpy_dtype(dtype), bool(fortran), data))
+            thing.__setstate__((version, shape, numpy_dtype(dtype), bool(fortran), data))   # pyright: ignore[reportArgumentType]
         elif isinstance(thing, np.dtype):
             if state[1] not in ("<", "|", "=") or any(part is not None for part in state[2:5]):
                 raise Refusal("a dtype with fields, or of another byte order")
