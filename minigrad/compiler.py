@@ -13,12 +13,13 @@ __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mar
 
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "inductor",
-            mode: str | None = None, options: dict[str, Any] | None = None, disable: bool = False) -> Any:
+            mode: str | None = None, options: dict[str, Any] | None = None, name: str | None = None, disable: bool = False,
+            recompile_limit: int | None = None, isolate_recompiles: bool = False, shapes_spec: Any = None) -> Any:
     """Return `model` unchanged, a function or a module, and warn once. It is also a decorator, with and without arguments.
 
     Args:
         model (Callable, optional): the function or module. Without it, the result is a decorator.
-        fullgraph, dynamic, backend, mode, options: accepted as in PyTorch.
+        fullgraph, dynamic, backend, mode, options, name, recompile_limit, isolate_recompiles, shapes_spec: accepted as in PyTorch.
         disable (bool): True for no warning.
 
     Mirrors ``torch.compile``, whose result computes the same.

@@ -42,7 +42,8 @@ ROOT = Path(mg.__file__).parent
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 # Ops whose kernel is an argument: the kernels that draw their numbers.
 DRAWN = {"uniform_": ("uniform",), "normal_": ("normal",), "bernoulli_": ("bernoulli",),
-         "exponential_": ("uniform", "neg", "log1p", "div"), "geometric_": ("uniform", "neg", "log1p", "div", "ceil", "cast"),
+         "exponential_": ("uniform", "clamp", "neg", "log1p", "div"),
+         "geometric_": ("uniform", "clamp", "log", "div", "ceil", "cast"),
          "log_normal_": ("normal", "exp"), "cauchy_": ("uniform", "tan", "mul", "add"),
          "random_": ("from_host", "cast"), "random_to_": ("from_host", "cast"), "random_range_": ("from_host", "cast")}
 # The vjp of an op that is seen only at this depth or deeper is checked by no test.

@@ -12,7 +12,7 @@ from typing import Any
 
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_device, device, float16
-from minigrad.errors import ArgumentError, ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, ShapeError, TensorTypeError, TensorValueError
 
 __all__ = ["autocast", "bfloat16", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available", "is_autocast_enabled",
            "set_autocast_enabled"]
@@ -120,11 +120,15 @@ def set_autocast_enabled(*args: Any) -> None:
     """Accept that autocast is switched off. Mirrors ``torch.set_autocast_enabled``.
 
     Raises:
+        TypeError: not one or two arguments.
         RuntimeError: it is switched on: ``with mg.autocast(...)`` warns that nothing changes.
 
     >>> mg.set_autocast_enabled("cpu", False)
     """
-    if args and args[-1]:
+    if len(args) not in (1, 2):
+        raise TensorTypeError("MG-E201", f"set_autocast_enabled() takes 1 or 2 arguments, but {len(args)} were given",
+                              expected="(enabled) or (device_type, enabled)")
+    if args[-1]:
         raise ArgumentError("MG-E510", "minigrad has no autocast", fix="compute in the dtypes of the tensors")
 
 

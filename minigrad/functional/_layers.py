@@ -17,8 +17,8 @@ from minigrad.nn.functional import (
     pairwise_distance,
     prelu,
     rms_norm,
-    selu,
 )
+from minigrad.ops.base.rule import tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -94,6 +94,15 @@ def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, run
     return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
+def selu(input: Tensor) -> Tensor:
+    """`F.selu`, without `inplace`. Mirrors ``torch.selu``.
+
+    >>> mg.selu(mg.tensor([-1., 2.]))
+    tensor([-1.1113, 2.1014])
+    """
+    return F.selu(input)
+
+
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False,
               sparse: bool = False) -> Tensor:
     """The rows `indices` of `weight`: `F.embedding` in another order. Mirrors ``torch.embedding``.
@@ -102,5 +111,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     tensor([[2.],
             [1.]])
     """
-    return F.embedding(indices, weight, padding_idx if padding_idx >= 0 else None, scale_grad_by_freq=scale_grad_by_freq,
+    # one that names no row has no effect
+    named = tensor_argument("embedding", weight, "weight").ndim and 0 <= padding_idx < weight.shape[0]
+    return F.embedding(indices, weight, padding_idx if named else None, scale_grad_by_freq=scale_grad_by_freq,
                        sparse=sparse)

@@ -20,9 +20,12 @@ from minigrad.errors import ShapeError
 from minigrad.linalg import lu as linalg_lu
 from minigrad.linalg import solve_triangular
 from minigrad.ops import matmul, tril, triu
+from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import flag, tensor_argument
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from minigrad.types import Tensor
 
 __all__ = ["lu", "lu_solve", "lu_unpack"]
@@ -97,7 +100,7 @@ def permutation(pivots, m):
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
-              unpack_pivots: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+              unpack_pivots: bool = True, *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """(P, L, U) of the two results of `lu`. Mirrors ``torch.lu_unpack``.
 
     Args:
@@ -114,6 +117,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
     >>> mg.equal(P @ L @ U, A)
     True
     """
+    if out is not None:
+        return into(out, lu_unpack, LU_data, LU_pivots, unpack_data, unpack_pivots)
     tensor_argument("lu_unpack", LU_data, "LU_data", 1)
     if tensor_argument("lu_unpack", LU_pivots, "LU_pivots", 2).dtype.name != "int32":
         raise ShapeError("MG-E203", "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype",
@@ -131,7 +136,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
     return P, L, U
 
 
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The x with A x = b, for A in the form that `lu` returns. Mirrors ``torch.lu_solve``.
 
     Args:
@@ -143,6 +148,8 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     tensor([[1.],
             [1.]])
     """
+    if out is not None:
+        return into(out, lu_solve, b, LU_data, LU_pivots)
     P, L, U = lu_unpack(LU_data, LU_pivots)
     inner = solve_triangular(L, matmul(P.mT, tensor_argument("lu_solve", b, "b", 1)), upper=False, unitriangular=True)
     return solve_triangular(U, inner, upper=True)

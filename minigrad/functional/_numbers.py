@@ -18,6 +18,8 @@ from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_dtype, float64, get_default_dtype
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops import narrow, remainder
+from minigrad.ops.base.keywords import accept_names
+from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import flag, integer, integers, real, tensor_argument
 
 if TYPE_CHECKING:
@@ -166,6 +168,9 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: DType |
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The position in a tensor of `shape` of each element number: one tensor for each dimension. Mirrors ``torch.unravel_index``.
 
+    Raises:
+        ValueError: `indices` are not integers, or a size is negative.
+
     >>> mg.unravel_index(mg.tensor([5, 7]), (3, 4))
     (tensor([1, 1]), tensor([1, 3]))
     """
@@ -173,6 +178,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if indices.dtype.differentiable or indices.dtype.name == "bool":
         raise TensorTypeError("MG-E203", f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = integers((shape,) if isinstance(shape, int) else shape, "shape", "unravel_index")
+    if any([size < 0 for size in sizes]):
+        raise TensorValueError("MG-E302", f"'shape' cannot have negative values, but got {tuple(sizes)}")
     found = []
     for size in reversed(sizes):
         found.append(remainder(indices, size))
@@ -234,10 +241,13 @@ def is_signed(input: Tensor) -> bool:
     return tensor_argument("is_signed", input).is_signed()
 
 
-def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+@accept_names
+def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """A copy of `narrow`. Mirrors ``torch.narrow_copy``.
 
     >>> mg.narrow_copy(mg.arange(4), 0, 1, 2)
     tensor([1, 2])
     """
+    if out is not None:
+        return into(out, narrow_copy, input, dim, start, length)
     return narrow(input, dim, start, length).clone()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from minigrad._build.config import get_num_threads
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.autograd.anomaly_mode import set_detect_anomaly
-from minigrad.ops.base.rule import flag, integer
+from minigrad.errors import ShapeError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -49,9 +49,15 @@ def get_num_interop_threads() -> int:
 def set_num_interop_threads(n: int, /) -> None:
     """Without effect: see `get_num_interop_threads`. Mirrors ``torch.set_num_interop_threads``.
 
+    Raises:
+        RuntimeError: `n` is not a positive integer.
+
     >>> mg.set_num_interop_threads(2)
     """
-    integer(n, "n", "set_num_interop_threads")
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise ShapeError("MG-E302", f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+    if n < 1:
+        raise ShapeError("MG-E302", "set_num_interop_threads expects a positive integer", found=str(n))
 
 
 def set_flush_denormal(mode: bool, /) -> bool:
@@ -59,10 +65,15 @@ def set_flush_denormal(mode: bool, /) -> bool:
 
     Mirrors ``torch.set_flush_denormal``.
 
+    Raises:
+        RuntimeError: `mode` is not a bool.
+
     >>> mg.set_flush_denormal(True)
     False
     """
-    return flag(mode, "mode", "set_flush_denormal") is None
+    if not isinstance(mode, bool):
+        raise ShapeError("MG-E302", f"flush_denormal expects a bool, but got {type(mode).__name__}")
+    return False
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:

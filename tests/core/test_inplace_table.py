@@ -57,7 +57,8 @@ ELSEWHERE = {"asin_", "acos_", "asinh_", "acosh_", "atanh_", "addbmm_", "addmv_"
              "bitwise_and_", "bitwise_or_", "bitwise_xor_", "bitwise_not_", "eq_", "ne_", "lt_", "le_", "gt_", "ge_",
              "t_", "transpose_", "swapaxes_", "squeeze_", "unsqueeze_", "as_strided_", "resize_", "resize_as_", "set_", "copy_", "fill_",
              "zero_", "uniform_", "normal_", "bernoulli_", "requires_grad_", "detach_", "exponential_", "geometric_", "log_normal_", "cauchy_",
-             "random_", "renorm_", "fill_diagonal_", "igamma_", "igammac_", "nextafter_", "index_reduce_"}
+             "random_", "renorm_", "fill_diagonal_", "igamma_", "igammac_", "nextafter_", "index_reduce_",
+             "apply_", "map_", "map2_", "share_memory_"}
 # what is written to, of a base of which it is x
 PLACES = {"base": lambda z: z, "view": lambda z: z[::2], "view of a view": lambda z: z[:, :][::2], "transposed": lambda z: z.t()}
 

@@ -106,8 +106,9 @@ def with_keyword(path, parameter, name):
 
 # PyTorch takes `axis` in the first three, which are no functions of ops here. It does not take it in the last, but in mg.unflatten.
 WITHOUT_AXIS = {"Tensor.size", "Tensor.stride", "Tensor.narrow_copy", "Tensor.unflatten"}
+NO_TENSORS = {"nn.utils.weight_norm", "nn.utils.spectral_norm"}         # functions of a module
 NAMES = [(path, parameter, name) for parameter, name in (("dim", "axis"), ("keepdim", "keepdims"))
-         for path in signatures.subjects() if parameter in [p.name for p in signatures.parameters_of(path)]]
+         for path in signatures.subjects() if path not in NO_TENSORS and parameter in [p.name for p in signatures.parameters_of(path)]]
 
 
 @pytest.mark.parametrize("path, parameter, name", NAMES, ids=[f"{path}-{name}" for path, _, name in NAMES])
@@ -214,7 +215,7 @@ def test_what_an_unknown_keyword_says():
 def test_two_names_for_one_argument():
     for run in (lambda: mg.cumsum(mg.ones(2), dim=0, axis=0), lambda: mg.sum(mg.ones(2), dim=0, axis=0),
                 lambda: mg.sum(mg.ones(2), 0, axis=0), lambda: mg.cumsum(mg.ones(2), 0, axis=0)):
-        with pytest.raises(TypeError, match="multiple values for argument 'dim'"):
+        with pytest.raises(TypeError, match=r"multiple values for (keyword )?argument 'dim'"):
             run()
 
 

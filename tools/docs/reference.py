@@ -129,6 +129,8 @@ PAGES = [
     Page("distributions.utils", "minigrad.distributions.utils", "minigrad.distributions.utils"),
     Page("library", "minigrad.library", "minigrad.library", (), "Operators of your own, made from any function."),
     Page("run", "minigrad.run", "minigrad.run", (), "PyTorch programs, unchanged: :doc:`/from-pytorch`."),
+    Page("late", "Functions from other modules", MG, ("functional", "func", "run"),
+         "Names of `minigrad` that are imported when you ask for them. Their own modules describe them."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
@@ -155,7 +157,7 @@ def belongs(module, name):
 def defining():
     """The module that defines each ``minigrad.<name>``, named as in `Page.modules`."""
     found = {}
-    modules = {module for page in PAGES for module in page.modules}
+    modules = dict.fromkeys([module for page in PAGES for module in page.modules])       # in this order: the first page has a name
     for module in modules:
         loaded = importlib.import_module(f"minigrad.{module}")
         for name in [*getattr(loaded, "__all__", ()), *vars(loaded)]:

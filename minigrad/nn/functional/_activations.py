@@ -396,6 +396,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> F.hardshrink(mg.tensor([-1., 0.25, 2.]))
     tensor([-1., 0., 2.])
     """
+    if isinstance(lambd, complex):
+        raise ShapeError("MG-E203", "value cannot be converted to type float without overflow", found=f"lambd={lambd}")
     lambd = real(lambd, "lambd", "hardshrink")
     return apply_rule("hardshrink", Hardshrink, require_ordered("hardshrink", input), (lambd,))
 

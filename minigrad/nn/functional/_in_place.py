@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.ops import clamp_min, minimum
-from minigrad.ops.base.rule import flag, named, real, tensor_argument
+from minigrad.ops.base.rule import named, real, tensor_argument
 from minigrad.ops.nn.losses import reduce_loss, reduction_of
 
 if TYPE_CHECKING:
@@ -78,6 +78,6 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     if margin <= 0:
         raise TensorValueError("MG-E302", f"margin must be greater than 0, got {margin}")
     near, far = distance(anchor, positive), distance(anchor, negative)
-    if flag(swap, "swap", name):
+    if swap:
         far = minimum(far, distance(positive, negative))
     return reduce_loss(clamp_min(near - far + margin, 0), reduction_of(reduction, None, None))

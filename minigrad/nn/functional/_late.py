@@ -14,7 +14,7 @@ from minigrad.creation import zeros_like
 from minigrad.errors import ShapeError
 from minigrad.nn.functional import _activations as activations
 from minigrad.ops import clamp_min, cumprod, where
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import flag, real, tensor_argument
 from minigrad.ops.nn import pooling
 from minigrad.ops.nn.losses import reduction_of
 
@@ -45,7 +45,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     `size_average` and `reduce` are the old form of `reduction`. Mirrors ``torch.nn.functional.multilabel_margin_loss``.
 
     Raises:
-        RuntimeError: the shapes differ.
+        RuntimeError: the shapes differ, or the target is not int64.
 
     >>> F.multilabel_margin_loss(mg.tensor([0.1, 0.2, 0.4, 0.8]), mg.tensor([3, 0, -1, 1]))
     tensor(0.8500)
@@ -55,6 +55,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     tensor_argument("multilabel_margin_loss", target, "target", 2)
     if input.ndim not in (1, 2) or input.shape != target.shape:
         raise ShapeError("MG-E204", f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    if target.dtype.name != "int64":
+        raise ShapeError("MG-E203", f"expected scalar type Long but found {target.dtype.name}", fix="target.long()")
     x, y = (input, target) if input.ndim == 2 else (input.unsqueeze(0), target.unsqueeze(0))
     valid = cumprod((y >= 0).to(x.dtype), 1)
     index = y.clamp(min=0)
@@ -63,6 +65,13 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     loss = (margins * valid.unsqueeze(2) * (1 - chosen).unsqueeze(1)).sum((1, 2)) / x.shape[1]
     loss = loss if input.ndim == 2 else loss.squeeze(0)
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def slope_bound(value, name):
+    """A bound of rrelu as a number, where a complex one has the class of torch's error."""
+    if isinstance(value, complex):
+        raise ShapeError("MG-E203", "value cannot be converted to type double without overflow", found=f"{name}={value}")
+    return real(value, name, "rrelu")
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
@@ -80,6 +89,8 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     tensor([-1.,  2.])
     """
     tensor_argument("rrelu", input)
+    lower, upper = slope_bound(lower, "lower"), slope_bound(upper, "upper")
+    flag(training, "training", "rrelu")
     if lower > upper:
         raise ShapeError("MG-E332", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
