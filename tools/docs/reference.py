@@ -71,8 +71,6 @@ PAGES = [
          "spectra", "least_squares", "tensor_systems", "matrices", "elimination")),
     Page("windows", "Convolution and pooling", MG, ops("nn", "convolution", "pooling", "averaging")),
     Page("linalg", "minigrad.linalg", "minigrad.linalg"),
-    Page("rarer", "Rarer functions", MG, ("functional", "func", "run", "amp"),
-         "Functions that few programs use: they are imported when you ask for them."),
     Page("functional", "minigrad.functional", "minigrad.functional", (), "Where the rarer functions of `minigrad` come from."),
     Page("special", "minigrad.special", "minigrad.special"),
     Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
