@@ -188,6 +188,10 @@ EXCEPTIONS = {
     "ldexp": {"other": integers}, "apply_": {"callable": value(abs)}, "map_": {"callable": value(max)}, "map2_": {"callable": value(max)},
     "nn.functional.affine_grid": {"theta": ones(1, 2, 3), "size": value((1, 1, 4, 4)), "align_corners": value(False)},
     "nn.functional.grid_sample": {"input": images, "grid": ones(1, 2, 2, 2), "align_corners": value(False)},
+    "nn.functional.ctc_loss": {"log_probs": lambda m: m.ones(4, 1, 3).log_softmax(2), "targets": lambda m: m.tensor([[1, 2]]),
+                               "input_lengths": lambda m: m.tensor([4]), "target_lengths": lambda m: m.tensor([2])},
+    "nn.functional.embedding_bag": {"input": positions}, "nn.functional.multilabel_margin_loss": {"target": positions},
+    **{f"nn.functional.max_pool{n}d_with_indices": {"input": PER_DIMENSION[n], "kernel_size": value(2)} for n in (1, 2, 3)},
     # minigrad.functional
     **{name: {"p": value(0.5), "train": value(False)}
        for name in ("alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout")},
@@ -212,7 +216,11 @@ SKIPPED = {"load", "save", "explain", "show_config", "set_printoptions", "backwa
            "Tensor.bump", "Tensor.as_subclass", "Tensor.register_hook", "Tensor.register_post_accumulate_grad_hook", "Tensor.retain_grad", "Tensor.detach_",
            "contiguous_format", "nn.functional.implicit_dim", "set_num_threads", "set_default_dtype", "use_deterministic_algorithms", "set_warn_always", "set_default_tensor_type", "set_anomaly_enabled", "set_default_device",
            "set_flush_denormal", "set_deterministic_debug_mode", "set_float32_matmul_precision", "get_autocast_dtype", "vmap",
-           "Tensor.apply_", "Tensor.map_", "Tensor.map2_"}    # the errors of these three are the caller's own
+           "Tensor.apply_", "Tensor.map_", "Tensor.map2_",     # the errors of these three are the caller's own
+           "set_autocast_enabled"}
+# They take modules: tests/parity/test_parametrizations.py.
+SKIPPED |= {f"nn.utils.{name}" for name in ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights",
+                                            "remove_spectral_norm", "remove_weight_norm", "skip_init", "spectral_norm", "weight_norm")}
 
 
 @dataclass
