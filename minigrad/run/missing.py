@@ -28,7 +28,6 @@ REASONS = {
     (ANY, r"cudnn_.*|miopen_.*|mkldnn_.*|native_.*|batch_norm_.*|.*_with_indices|boolean_dispatch|convolution|conv_tbc|"
           r"grid_sampler.*|affine_grid_generator|norm_except_dim|to_mkldnn|(scaled_)?grouped_mm|scaled_mm|constant_pad_nd"):
         "the function of one backend, behind a public one: use the function of `nn.functional`",
-    (r"torch\.nn\.init", r"\w+[^_]"): "a deprecated name: add the underscore, such as `normal_`",
     (ANY, r".*sparse.*|.*_indices(_copy)?|indices|values|values_copy|indices_copy|h?spmm|hsmm|smm|d?smm|sspaddmm|saddmm|coalesce|"
           r"is_coalesced|dense_dim|SparseAdam"):
         "sparse tensors: use dense ones; `nn.Embedding` has dense gradients",
@@ -56,7 +55,6 @@ REASONS = {
         "the form in place is not there: write `x.copy_(...)`",
     (TENSOR, ANY):
         "rarely used, and not there yet",
-    (r"torch\.nn(\.functional)?", r"CTCLoss|ctc_loss"): "the loss of alignments is not there yet",
     (r"torch\.nn(\.functional)?", r".*[Ff]ractional.*|.*CrossEntropy(Loss|Options)|linear_cross_entropy|CrossMapLRN2d|"
                                   r".*[Rr]relu_?|RReLU|EmbeddingBag|embedding_bag|.*[Mm]ulti.?[Ll]abel.?[Mm]argin.*|Adaptive.*|"
                                   r"TripletMarginWith.*|triplet_margin_with.*|Softmax2d|SyncBatchNorm|NLLLoss2d|Container"):
