@@ -18,7 +18,7 @@ from minigrad.nn.functional import (
     prelu,
     rms_norm,
 )
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import integer, tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -111,6 +111,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     tensor([[2.],
             [1.]])
     """
+    padding_idx = integer(padding_idx, "padding_idx", "embedding")
     # one that names no row has no effect
     named = tensor_argument("embedding", weight, "weight").ndim and 0 <= padding_idx < weight.shape[0]
     return F.embedding(indices, weight, padding_idx if named else None, scale_grad_by_freq=scale_grad_by_freq,

@@ -61,7 +61,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: None = None)
     for at in np.ndindex(*A.shape[:-2]):
         pivots[at] = pivots_of(rows[at], min(m, n))
     found = packed, from_numpy(pivots).to(A.device)
-    if not get_infos:
+    if not flag(get_infos, "get_infos", "lu"):
         return found
     zero = U.detach().diagonal(dim1=-2, dim2=-1) == 0
     return *found, (zero.any(-1) * (zero.int().argmax(-1) + 1)).int()

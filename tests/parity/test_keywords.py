@@ -106,9 +106,8 @@ def with_keyword(path, parameter, name):
 
 # PyTorch takes `axis` in the first three, which are no functions of ops here. It does not take it in the last, but in mg.unflatten.
 WITHOUT_AXIS = {"Tensor.size", "Tensor.stride", "Tensor.narrow_copy", "Tensor.unflatten"}
-NO_TENSORS = {"nn.utils.weight_norm", "nn.utils.spectral_norm"}         # functions of a module
 NAMES = [(path, parameter, name) for parameter, name in (("dim", "axis"), ("keepdim", "keepdims"))
-         for path in signatures.subjects() if path not in NO_TENSORS and parameter in [p.name for p in signatures.parameters_of(path)]]
+         for path in signatures.subjects() if parameter in [p.name for p in signatures.parameters_of(path)]]
 
 
 @pytest.mark.parametrize("path, parameter, name", NAMES, ids=[f"{path}-{name}" for path, _, name in NAMES])

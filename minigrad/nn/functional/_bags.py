@@ -12,7 +12,7 @@ from minigrad.dtypes import int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn.functional._embedding import embedding
 from minigrad.ops import bincount, index_add, stack
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import integer, tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -84,7 +84,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         starts = starts[:-1] if include_last_offset else starts
     else:
         raise TensorValueError("MG-E332", f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
-    if mode not in ("sum", "mean", "max"):
+    if not isinstance(mode, str) or mode not in ("sum", "mean", "max"):
         raise TensorValueError("MG-E332", "mode has to be one of sum, mean or max")
     if mode == "max" and (scale_grad_by_freq or sparse):
         raise TensorValueError("MG-E332", "max mode does not support scaling the gradient by the frequency, or sparse weights")
@@ -101,7 +101,7 @@ def reduce_bags(input, weight, starts, options, mode, factors, padding_idx):
     numbers = [i for i, (start, end) in enumerate(zip(starts, ends)) for _ in range(start, end)]
     bags = tensor(numbers, dtype=int64, device=input.device)
     if padding_idx is not None:
-        kept = (input != padding_idx % weight.shape[0]).nonzero().reshape(-1)
+        kept = (input != integer(padding_idx, "padding_idx", "embedding_bag") % weight.shape[0]).nonzero().reshape(-1)
         input, bags = input[kept], bags[kept]
         factors = None if factors is None else factors[kept]
     rows = embedding(input, weight, None, *options)
