@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 from minigrad._warnings import warn_once
+from minigrad.errors import TensorTypeError
 
 __all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
            "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
@@ -30,6 +31,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     >>> f(mg.ones(2))
     tensor([2., 2.])
     """
+    if not isinstance(disable, bool):
+        raise TensorTypeError("MG-E201", f"compile(): argument 'disable' must be bool, not {type(disable).__name__}")
     if not disable:
         warn_once("compile: minigrad has no compiler for models, so the function or module stays as it is, and computes the same",
                   stacklevel=2)

@@ -64,6 +64,10 @@ def foreign(error):
     return not isinstance(error, MinigradError)
 
 
+# A function of the caller that raises.
+CALLERS_OWN = {("nn.functional.triplet_margin_with_distance_loss", "distance_function", "module")}
+
+
 def all_calls():
     """(path, name of an argument, a good call) of everything public, each function once."""
     seen = set()
@@ -95,7 +99,7 @@ def main(part):
             try:
                 call.but(name, lambda m, value=value: value).run(mg)
             except Exception as error:
-                if foreign(error):
+                if foreign(error) and (path, name, label) not in CALLERS_OWN:
                     wrong.append(f"{path}({name}={label}): {type(error).__name__}: {str(error)[:100]}")
     print(json.dumps(wrong))
 
@@ -123,7 +127,7 @@ def test_every_parameter_has_a_value():
 MADE_WITH = {
     "params": lambda: [mg.zeros(3, requires_grad=True)], "optimizer": lambda: mg.optim.SGD([mg.zeros(3)], 0.1), "defaults": dict,
     "lr_lambda": lambda: float, "milestones": lambda: [1], "mode": lambda: "LSTM", "encoder_layer": nn.ReLU, "decoder_layer": nn.ReLU,
-    "schedulers": lambda: [mg.optim.lr_scheduler.ConstantLR(mg.optim.SGD([mg.zeros(3)], 0.1))], "unflattened_size": lambda: (1, 1),
+    "cutoffs": lambda: [1], "schedulers": lambda: [mg.optim.lr_scheduler.ConstantLR(mg.optim.SGD([mg.zeros(3)], 0.1))], "unflattened_size": lambda: (1, 1),
 }
 
 

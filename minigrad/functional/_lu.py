@@ -21,7 +21,7 @@ from minigrad.linalg import lu as linalg_lu
 from minigrad.linalg import solve_triangular
 from minigrad.ops import matmul, tril, triu
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import flag, tensor_argument
+from minigrad.ops.base.rule import flag, tensor_argument, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,9 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: None = None)
     (tensor([[2., 3.],
             [0., 1.]]), tensor([2, 2], dtype=minigrad.int32))
     """
+    get_infos = flag(get_infos, "get_infos", "lu")
+    if out is not None:
+        raise wrong_type("lu", "out", "None", out)
     P, L, U = linalg_lu(A, pivot=pivot)
     m, n = A.shape[-2:]
     if m > n:
@@ -123,6 +126,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
     if tensor_argument("lu_unpack", LU_pivots, "LU_pivots", 2).dtype.name != "int32":
         raise ShapeError("MG-E203", "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype",
                          found=LU_pivots.dtype.name, fix="the pivots that minigrad.lu returns")
+    if LU_data.ndim < 2:
+        raise ShapeError("MG-E205", "torch.lu_unpack: expected LU_data to have at least 2 dimensions", found=f"{LU_data.ndim}")
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     like = {"dtype": LU_data.dtype, "device": LU_data.device}

@@ -56,6 +56,8 @@ def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype:
     start, stop, step = real(start, "start", "range"), real(end, "end", "range"), real(step, "step", "range")
     if step == 0:
         raise ShapeError("MG-E302", "range(): step must be nonzero")
+    if not math.isfinite((stop - start) / step):
+        raise ShapeError("MG-E302", f"range(): unsupported range: {start} -> {stop} by {step}")
     if (stop - start) * step < 0:
         raise ShapeError("MG-E302", "range(): upper bound and lower bound inconsistent with step sign",
                          found=f"{start}, {stop}, {step}")

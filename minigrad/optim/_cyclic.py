@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from minigrad.ops.base.rule import real, wrong_type
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer, per_group
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class CyclicLR(LRScheduler):
             for group, lr in zip(optimizer.param_groups, bases):
                 group["lr"] = lr
         self.max_lrs = per_group(max_lr, optimizer, "max_lr")
-        up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
+        up = float(real(step_size_up, "step_size_up", "CyclicLR"))
+        down = up if step_size_down is None else float(real(step_size_down, "step_size_down", "CyclicLR"))
+        if scale_fn is not None and not callable(scale_fn):
+            raise wrong_type("CyclicLR", "scale_fn", "Callable", scale_fn)
         self.total_size, self.step_ratio = up + down, up / (up + down)
         check(mode in ("triangular", "triangular2", "exp_range") or scale_fn is not None, "mode is invalid and scale_fn is None")
         self.mode, self.gamma, self._scale_fn = mode, gamma, scale_fn

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.creation import zeros_like
 from minigrad.dtypes import finfo
+from minigrad.ops.base.rule import wrong_type
 from minigrad.optim.optimizer import Optimizer, check_option, check_options
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Adafactor(Optimizer):
                  weight_decay: float = 0.0, *, foreach: bool | None = None, maximize: bool = False) -> None:
         check_options(self, lr, weight_decay, foreach, None, False)
         check_option(self, "beta2_decay", beta2_decay, lambda x: x <= 0)
+        if not isinstance(eps, (tuple, list)) or len(eps) != 2:
+            raise wrong_type("Adafactor", "eps", "tuple of two numbers", eps)
         check_option(self, "eps[0]", eps[0], lambda x: x is None or x >= 0)
         check_option(self, "eps[1]", eps[1])
         check_option(self, "d", d, lambda x: x >= 1)

@@ -134,7 +134,9 @@ NOT_ITS_NUMBERS = {"the_template", "memory_format", "size_average", "reduce", "r
                    "nn.functional.multi_head_attention_forward.dropout_p", "q_proj_weight", "k_proj_weight", "v_proj_weight"}
 NOT_ITS_NUMBERS |= {f"{name}_like.input" for name in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")}
 NOT_ITS_NUMBERS |= {f"Tensor.new_{name}.self" for name in ("zeros", "ones", "empty", "empty_strided", "full", "tensor")}
-NOT_ITS_NUMBERS.add("Tensor.new.self")
+NOT_ITS_NUMBERS |= {"Tensor.new.self", "detach.input", "detach_.input", "asarray.copy", "nn.functional.embedding_bag.norm_type",
+                    "lu.out", "batch_norm.training", "cudnn_enabled", "instance_norm.use_input_stats"}
+NOT_ITS_NUMBERS |= {f"{name}.train" for name in ("alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout")}
 NOT_ITS_NUMBERS |= {f"nn.utils.{name}.parameters" for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")}
 
 

@@ -55,6 +55,8 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     """
     tensor_argument("embedding_bag", input)
     tensor_argument("embedding_bag", weight, "weight", 2)
+    if per_sample_weights is not None:
+        tensor_argument("embedding_bag", per_sample_weights, "per_sample_weights", 9)
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise TensorValueError("MG-E332", f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
                                           "then "

@@ -22,7 +22,7 @@ from minigrad.creation import arange, full, tensor, zeros
 from minigrad.dtypes import int64
 from minigrad.errors import ShapeError
 from minigrad.ops import cat, logsumexp, stack, where
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import flag, integer, tensor_argument
 from minigrad.ops.nn.losses import reduction_of
 from minigrad.tensor import Tensor
 
@@ -62,7 +62,8 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     lp = log_probs.unsqueeze(1) if single else log_probs
     if lp.ndim != 3:
         raise ShapeError("MG-E332", f"log_probs must have 2 or 3 dimensions, got {log_probs.ndim}")
-    inputs, sizes = as_lengths(input_lengths), as_lengths(target_lengths)
+    inputs, sizes = as_lengths(input_lengths, "input_lengths"), as_lengths(target_lengths, "target_lengths")
+    blank, zero_infinity = integer(blank, "blank", "ctc_loss"), flag(zero_infinity, "zero_infinity", "ctc_loss")
     check_lengths(lp, targets, inputs, sizes, blank)
     labels = pad_targets(targets, sizes, blank, lp.device)
     nll = negative_log_likelihood(lp, labels, inputs, sizes, blank)
@@ -75,10 +76,11 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     return (nll / tensor(sizes, dtype=lp.dtype, device=lp.device).clamp(min=1)).mean()
 
 
-def as_lengths(lengths):
-    """Lengths as a list of numbers."""
-    return lengths.reshape(-1).tolist() if isinstance(lengths, Tensor) else [int(n) for n in (
-        lengths if hasattr(lengths, "__iter__") else [lengths])]
+def as_lengths(lengths, name):
+    """Lengths as a list of ints."""
+    if isinstance(lengths, Tensor):
+        lengths = lengths.reshape(-1).tolist()
+    return [integer(n, name, "ctc_loss") for n in (lengths if isinstance(lengths, (tuple, list)) else [lengths])]
 
 
 def check_lengths(lp, targets, inputs, sizes, blank):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.ops import clamp_min, minimum
-from minigrad.ops.base.rule import named, real, tensor_argument
+from minigrad.ops.base.rule import flag, named, real, tensor_argument, wrong_type
 from minigrad.ops.nn.losses import reduce_loss, reduction_of
 
 if TYPE_CHECKING:
@@ -74,10 +74,12 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise ShapeError("MG-E205", f"{name}(): the anchor, positive, and negative tensors are expected to have the same number of "
                          f"dimensions, but got: {anchor.ndim}D, {positive.ndim}D and {negative.ndim}D")
+    if distance_function is not None and not callable(distance_function):
+        raise wrong_type(name, "distance_function", "Callable", distance_function)
     margin, distance = real(margin, "margin", name), distance_function or F.pairwise_distance
     if margin <= 0:
         raise TensorValueError("MG-E302", f"margin must be greater than 0, got {margin}")
     near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
+    if swap is not None and flag(swap, "swap", name):
         far = minimum(far, distance(positive, negative))
     return reduce_loss(clamp_min(near - far + margin, 0), reduction_of(reduction, None, None))

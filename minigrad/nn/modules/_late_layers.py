@@ -19,6 +19,7 @@ from minigrad.nn.modules.batchnorm import _BatchNorm
 from minigrad.nn.modules.loss import NLLLoss
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.ops.base.rule import tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,6 +110,7 @@ class EmbeddingBag(Module):
             self.weight = Parameter(empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
             self.reset_parameters()
         else:
+            tensor_argument("EmbeddingBag", _weight, "_weight")
             if list(_weight.shape) != [num_embeddings, embedding_dim]:
                 raise AutogradAssertionError("MG-E332", "Shape of weight does not match num_embeddings and embedding_dim",
                                              found=str(list(_weight.shape)))

@@ -15,6 +15,7 @@ from minigrad.nn.modules.linear import Linear
 from minigrad.nn.modules.lists import ModuleList
 from minigrad.nn.modules.module import Module
 from minigrad.ops import argmax, cat
+from minigrad.ops.base.rule import integer, real, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,11 +57,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0, head_bias: bool = False,
                  device: DeviceLike | None = None, dtype: DType | None = None) -> None:
         super().__init__()
-        cutoffs = list(cutoffs)
+        if not isinstance(cutoffs, (list, tuple)):
+            raise wrong_type("AdaptiveLogSoftmaxWithLoss", "cutoffs", "list of ints", cutoffs)
+        cutoffs = [integer(cutoff, "cutoffs", "AdaptiveLogSoftmaxWithLoss") for cutoff in cutoffs]
+        in_features = integer(in_features, "in_features", "AdaptiveLogSoftmaxWithLoss")
+        n_classes = integer(n_classes, "n_classes", "AdaptiveLogSoftmaxWithLoss")
+        div_value = real(div_value, "div_value", "AdaptiveLogSoftmaxWithLoss")
         if not cutoffs:
             raise TensorValueError("MG-E332", "cutoffs should be a sequence of length larger than 0")
-        if (cutoffs != sorted(set(cutoffs)) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1
-                or any(int(c) != c for c in cutoffs)):
+        if cutoffs != sorted(set(cutoffs)) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1:
             raise TensorValueError("MG-E332", "cutoffs should be a sequence of unique, positive integers sorted in an increasing "
                                               "order, "
                                    "where each value is between 1 and n_classes-1")
