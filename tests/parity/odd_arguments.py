@@ -224,6 +224,7 @@ DIFFERENT = {
                     "torch rounds the means of int64, and of no other integers"),
     **dict.fromkeys([("refused", n) for n in ("trapezoid", "trapz", "cumulative_trapezoid")], "x needs at least one dimension"),
     ("values", "i0"): "at infinity it is infinite, and nan in torch", ("values", "i0_"): "at infinity it is infinite, and nan in torch",
+    **{("values", f"igamma{end}"): "at a subnormal number PyTorch takes the value at 0, and we the limit" for end in ("", "_", "c", "c_")},
     ("values", "lstsq"): "where rcond is 1 or more, gelsy still keeps one column, and we keep no singular value",
     ("values", "matrix_rank"): "a singular value of 1e-17 or 0 counts or not where the tolerance is 0 or less",
     ("values", "put"): "which of several values for one place is kept",
