@@ -98,11 +98,10 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return into(out, gcd, input, other)
     dtype = integers_only("gcd", input, other)
-    input, other = input.to(dtype), other.to(dtype)
     x, y = abs(input + other * 0), abs(other + input * 0)
     while bool((y != 0).any()):
         x, y = where(y != 0, y, x), where(y != 0, remainder(x, where(y != 0, y, 1)), y)
-    return x
+    return x.to(dtype)
 
 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
