@@ -177,8 +177,8 @@ EXCEPTIONS = {
     "nn.functional.pixel_shuffle": {"input": images}, "nn.functional.pixel_unshuffle": {"input": images}, "nn.functional.prelu": {"weight": ones(1)},
     "prelu": {"weight": ones(1)}, "nn.functional.rms_norm": {}, "nn.functional.threshold": {"threshold": value(0.5), "value": value(0.25)},
     "nn.functional.scaled_dot_product_attention": {"value": square}, "channel_shuffle": {"input": images},
-    **{f"nn.functional.{name}": {"input": lines if name[-2] == "1" else volumes if name[-2] == "3" else images} for name in (
-        "dropout1d", "dropout2d", "dropout3d")}, "nn.functional.dropout1d": {"input": lines, "p": value(0.1)}, "nn.functional.feature_alpha_dropout": {"input": images},
+    **{f"nn.functional.{name}": {"input": lines if name[-2] == "1" else volumes if name[-2] == "3" else images, "training": value(False)} for name in (
+        "dropout1d", "dropout2d", "dropout3d")}, "nn.functional.feature_alpha_dropout": {"input": images},
     "nn.functional.linear": {"weight": square}, "nn.functional.bilinear": {"weight": lambda m: m.ones(2, 3, 3)},
     "nn.functional.pairwise_distance": {}, "nn.functional.softmax": {"dim": value(0)}, "nn.functional.log_softmax": {"dim": value(0)},
     "nn.functional.softmin": {"dim": value(0)}, "nn.functional.hardtanh": {}, "nn.functional.local_response_norm": {"input": images, "size": value(2)},
