@@ -7,13 +7,8 @@ minigrad has its own kernels, and uses none of NVIDIA's libraries. So a switch k
 the CPU is always deterministic, and on a GPU `use_deterministic_algorithms` decides.
 """
 
-import importlib
+from minigrad._lazy import lazy as _lazy
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]    # pyright: ignore[reportUnsupportedDunderAll]
 
-
-def __getattr__(name):
-    """Import a module when a program reads its name."""
-    if name in __all__:
-        return importlib.import_module(f"minigrad.backends.{name}")
-    raise AttributeError(f"module 'minigrad.backends' has no attribute {name!r}")
+__getattr__, __dir__ = _lazy(__name__, __all__)

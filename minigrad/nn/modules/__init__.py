@@ -4,6 +4,7 @@
 other files than we do; its import paths work here too.
 """
 
+from minigrad._lazy import lazy as _lazy
 from minigrad.nn.modules import (
     attention,
     batchnorm,
@@ -67,12 +68,4 @@ LATE = {
 }
 LATE_NAMES = {name: module for module, names in LATE.items() for name in names}
 
-
-def __getattr__(name):
-    import importlib
-    if name in LATE:
-        return importlib.import_module(f"minigrad.nn.modules.{name}")
-    if name in LATE_NAMES:
-        globals()[name] = found = getattr(importlib.import_module(f"minigrad.nn.modules.{LATE_NAMES[name]}"), name)
-        return found
-    raise AttributeError(f"module 'minigrad.nn.modules' has no attribute {name!r}")
+__getattr__, __dir__ = _lazy(__name__, LATE, {module: " ".join(names) for module, names in LATE.items()})

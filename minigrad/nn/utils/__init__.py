@@ -6,6 +6,7 @@
 import sys
 import types
 
+from minigrad._lazy import lazy as _lazy
 from minigrad.nn.utils import rnn as rnn
 from minigrad.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from minigrad.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
@@ -24,14 +25,7 @@ _HOMES = {name: module for module, names in LATE.items() for name in names}
 __all__ += list(_HOMES)
 
 
-def __getattr__(name):
-    import importlib
-    if name in _HOMES:
-        globals()[name] = found = getattr(importlib.import_module(f"minigrad.nn.utils.{_HOMES[name]}"), name)
-        return found
-    if name in LATE:
-        return importlib.import_module(f"minigrad.nn.utils.{name}")
-    raise AttributeError(f"module 'minigrad.nn.utils' has no attribute {name!r}")
+__getattr__, __dir__ = _lazy(__name__, LATE, {module: " ".join(names) for module, names in LATE.items()})
 
 
 class _Package(types.ModuleType):
