@@ -15,6 +15,7 @@ from minigrad.grading._operators import find_op
 __all__ = ["accumulate_grad", "add_gradients", "call_hooks", "count_dependencies", "ready_queue", "run_backward", "vjp"]
 
 EMPTY = vars(Parts())
+MOST_CALLS = 1000       # of `run_backward`, for each node of the graph: an engine that follows each path alone would never end
 
 
 def update_switch():
@@ -38,8 +39,13 @@ def fields(**values):
 
 
 def name_of(node):
-    """A node in a message."""
-    return f"{node.name()}" if isinstance(node, Node) else repr(node)
+    """A node in a message. The name of its class, because a custom Function may store another `name` on its ctx."""
+    return type(node).__name__ if isinstance(node, Node) else repr(node)
+
+
+def node_outputs(node):
+    """How many gradients a node is called with."""
+    return len(node._input_metadata)
 
 
 def check_gradients(student, found, count, whose):
@@ -56,8 +62,20 @@ def check_gradients(student, found, count, whose):
 
 
 def run_backward(student):
-    def run(roots, grads, inputs):
-        found = student(roots, grads) if inputs is None else student(roots, grads, inputs)
+    def run(roots, grads, call, nodes, inputs):
+        most = MOST_CALLS * len(nodes)
+        count = 0
+
+        def call_checked(node, *given):
+            nonlocal count
+            count += 1
+            if count > most:
+                raise student.error(f"has called nodes {count} times, and the graph has {len(nodes)}",
+                                    expected="one call for each node, when all its gradients have arrived")
+            if not isinstance(node, Node):
+                raise student.error("called something that is no node", expected="call(node, *grads)", found=node)
+            return call(node, check_gradients(student, given, node_outputs(node), f"call() of {name_of(node)}"))
+        found = student(roots, grads, call_checked) if inputs is None else student(roots, grads, call_checked, inputs)
         if inputs is None:
             return None
         if not isinstance(found, (tuple, list)):
@@ -92,7 +110,7 @@ def count_dependencies(student):
 
 def ready_queue(student):
     def make_queue():
-        queue = student()
+        queue = student.function()
         for name in ("push", "pop"):
             if not callable(getattr(queue, name, None)):
                 raise student.error(f"has no method {name}", expected="a class with push(self, node) and pop(self)")
@@ -102,6 +120,7 @@ def ready_queue(student):
         queue.push(node)
 
     def pop(queue, waiting):
+        student.count()
         node = queue.pop()
         if not isinstance(node, Node) or node not in waiting:
             raise student.error("returned " + (f"{name_of(node)}, which does not wait" if isinstance(node, Node) else

@@ -83,7 +83,7 @@ def cuda_kernel(student):
         ours = func(*args)
         out = empty(ours.numel(), dtype=ours.dtype, device=ours.device)
         given = [as_numba(x.detach().expand(ours.shape).contiguous().reshape(-1)) if isinstance(x, TensorBase) else x for x in args]
-        student.calls += 1
+        student.count()
         student.function[max(1, -(-ours.numel() // THREADS)), THREADS](*given, as_numba(out))
         return out.reshape(ours.shape)
     return mode(student, compute)
@@ -96,7 +96,7 @@ def saved_tensor(student):
             raise student.error(f"has no method {name}", expected="a class with pack(self, tensor) and unpack(self, packed)")
 
     def pack(tensor):
-        student.calls += 1
+        student.count()
         return made.pack(tensor), tensor.shape, tensor.dtype
 
     def unpack(packed):

@@ -32,11 +32,14 @@ class Part:
 
 
 PARTS = {part.name: part for part in (
-    Part("run_backward", "run_backward(roots, grads, inputs=None)",
-         "`roots`: a list of pairs (node, number of its output); `grads`: a gradient for each root; `inputs`: None, or the pairs "
-         "whose gradients `autograd.grad` asked for. A node is called as `node(*grads)`; `node.next_functions` are its edges.",
-         "None; with `inputs`, a list with a gradient or None for each input. Calling an `AccumulateGrad` node adds to `.grad`.",
-         "With `inputs`: a list of that length, of tensors and Nones.",
+    Part("run_backward", "run_backward(roots, grads, call, inputs=None)",
+         "`roots`: a list of pairs (node, number of its output); `grads`: a gradient for each root; `call(node, *grads)` runs a "
+         "node and its hooks, and returns a tuple with a gradient or None for each of `node.next_functions`; `inputs`: None, or "
+         "the pairs (node, number) whose gradients `autograd.grad` asked for.",
+         "None; with `inputs`, a list with a gradient or None for each input, and only nodes that lead to them are called. The "
+         "call of an `AccumulateGrad` adds to `.grad`.",
+         "`call` gets as many gradients as the node has outputs (`len(node._input_metadata)`); nodes are not called without end; "
+         "with `inputs`, a list of that length.",
          "_core/engine/execute.py"),
     Part("count_dependencies", "count_dependencies(root)",
          "`root`: the node at which the run begins.",

@@ -5,7 +5,7 @@ cdef class SwappedTask(RecordingTask):
     cdef object queue
     cdef dict waiting
 
-    cdef object run_whole(self, Node root)
+    cdef object run_whole(self, Node root, object state)
     cdef object set_dependencies(self, Node root)
     cdef object check_dependencies(self, Node root)
     cdef object finish_without_hooks(self, Node node)

@@ -20,8 +20,9 @@ import functools
 import cython
 from cython.cimports.minigrad._core.engine.execute import GraphRoot
 from cython.cimports.minigrad._core.engine.tensor_hooks import accumulate_retained, run_hooks_on_tensors
+from cython.cimports.minigrad._core.engine.validate import validate_gradient
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
-from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks, run_pre_hooks
+from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks, run_post_hooks, run_pre_hooks
 from cython.cimports.minigrad._core.graph.node import NodeExtra
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta
 
@@ -38,7 +39,7 @@ class Parts:
     """The functions of the swapped parts; None where a part is ours. There is one such object, `parts`, for all threads."""
 
     def __init__(self):
-        self.run_backward = None        # (roots, grads, inputs or None) -> gradients of the inputs, or None
+        self.run_backward = None        # (roots, grads, call, nodes, inputs or None) -> gradients of the inputs, or None
         self.count_dependencies = None  # (root, nodes) -> {node: number of gradients}
         self.too_many = None            # (node): another gradient has reached a node that waited for none. Raises
         self.left_waiting = None        # (nodes): the run has ended, and they wait for gradients. Raises
@@ -70,7 +71,7 @@ class SwappedTask(RecordingTask):
 
     def run(self, root, state):
         if parts.run_backward is not None:
-            return self.run_whole(root)
+            return self.run_whole(root, state)
         if parts.count_dependencies is not None:
             self.set_dependencies(root)
         RecordingTask.run(self, root, state)
@@ -78,8 +79,8 @@ class SwappedTask(RecordingTask):
             self.check_dependencies(root)
         return None
 
-    def run_whole(self, root):
-        """Run the user's engine. It calls the nodes itself; what they saved is released here."""
+    def run_whole(self, root, state):
+        """Run the user's engine, which calls `call_node` for each node."""
         node: Node
         inputs = None
         if self.selective:
@@ -97,12 +98,13 @@ class SwappedTask(RecordingTask):
             number = 0 if root.metas is None else [g is None for g in grad].index(False)
             roots = [(root, number)]
             grads = [grad if root.metas is None else grad[number]]
-        found = parts.run_backward(roots, grads, inputs)
+        nodes = self.nodes_reached(root)
+        found = parts.run_backward(roots, grads, functools.partial(call_node, self, state), nodes, inputs)
         if inputs is not None:
             for (position, _, _), grad in zip(order, found, strict=True):
                 self.captured[position] = grad
         if not self.keep_graph:
-            for item in self.nodes_reached(root):
+            for item in nodes:
                 cython.cast(Node, item).release()
         return None
 
@@ -246,9 +248,9 @@ class SwappedTask(RecordingTask):
             extra: AutogradMeta = leaf.extras()
             if parts.call_hooks is None and extra.post_accumulate_hooks:
                 run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
-        elif node.name() in parts.vjps:
+        elif type(node).__name__ in parts.vjps:
             grads = tuple(grad) if node.metas is not None else (grad,)
-            self.results[:node.edges] = parts.vjps[node.name()](node, grads)
+            self.results[:node.edges] = parts.vjps[type(node).__name__](node, grads)
         else:
             node.compute(grad, self.wanted(node), self.results)
         return None
@@ -269,6 +271,35 @@ def first(pair):
 def call_in_task(task, node, grads):
     """Call `node` on a tuple of gradients, in `task`. Returns a tuple of gradients, one for each edge."""
     return cython.cast(SwappedTask, task).compute_tuple(cython.cast(Node, node), tuple(grads))
+
+
+def call_node(task, state, node: Node, grads):
+    """Run `node` on a tuple of gradients with all the steps around it, but deliver nothing. Returns a tuple of gradients."""
+    extra: NodeExtra = node.extra
+    this: SwappedTask = task
+    outer = state.node
+    state.node = node
+    while len(this.results) < node.edges:
+        this.results.append(None)
+    grad = list(grads) if node.metas is not None else grads[0]
+    before: tuple = ()
+    if node.hooked:
+        grad = run_hooks_on_tensors(node, grad)
+        if extra is not None and extra.pre_hooks:
+            replaced = run_pre_hooks(extra.pre_hooks, tuple(grad) if node.metas is not None else (grad,))
+            grad = list(replaced) if node.metas is not None else replaced[0]
+        if extra is not None and extra.post_hooks:
+            before = tuple(grad) if node.metas is not None else (grad,)
+    found = this.compute_tuple(node, tuple(grad) if node.metas is not None else (grad,))
+    results = [None if found[i] is None or node.next_node(i) is None else
+               validate_gradient(found[i], node.next_node(i), node.input_number(i), node, i) for i in range(node.edges)]
+    found = tuple(results)
+    if extra is not None and extra.post_hooks:
+        found = tuple(run_post_hooks(extra.post_hooks, found, before))
+    if not this.keep_graph:
+        node.release()
+    state.node = outer
+    return found
 
 
 def hooks_by_kind(node: Node):
