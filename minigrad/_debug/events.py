@@ -117,7 +117,8 @@ def describe_dequeue(data):
     since = f"ready since step {data['since']}" if data["since"] else "ready"
     others = shorten(data["others"])
     rule = {"only": "the only ready node", "latest": f"made later than {others}",
-            "accumulate": f"an AccumulateGrad runs first, before {others}"}
+            "accumulate": f"an AccumulateGrad runs first, before {others}",
+            "swapped": f"your ready queue chose it{f', before {others}' if others else ''}"}
     result = "" if data["runs"] else "; it does not run: its gradient is a result"
     gradient = data["gradient"]
     return summarize_all(gradient) if isinstance(gradient, list) else summarize(gradient), f"{since}; {rule[data['rule']]}{result}"

@@ -59,6 +59,7 @@ MOST_NESTED = cython.declare(cython.int, 60)
 anomaly = cython.declare(Anomaly, _switch)
 switches = cython.declare(Switches, _switches)
 recording_task: Any = None      # RecordingTask, supplied by observe/recording_task.py
+swapped_task: Any = None        # SwappedTask, supplied by observe/swapped_task.py
 _ids = itertools.count(1)
 
 
@@ -66,6 +67,12 @@ def use_recording_task(cls):
     """Supply the class of tasks that run while a recorder is active."""
     global recording_task
     recording_task = cls
+
+
+def use_swapped_task(cls):
+    """Supply the class of tasks that run while a part of the engine is swapped."""
+    global swapped_task
+    swapped_task = cls
 
 
 @cython.binding(False)
@@ -106,8 +113,9 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
     for i, (node, number) in enumerate(roots):
         grads[i] = cast_root_gradient(grads[i], node, number, i)
     task: GraphTask
-    if switches.recording:
-        task = recording_task(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
+    if switches.watched:
+        watched = swapped_task if switches.swapped else recording_task
+        task = watched(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
     elif switches.streamed and streaming():
         task = StreamTask(next(_ids), keep_graph, create_graph, inputs is not None, state.task)
     else:

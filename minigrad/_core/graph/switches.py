@@ -4,10 +4,11 @@
     anomaly mode                           the same, and whole tracebacks                           anomaly.py
     allow_mutation_on_saved_tensors()      copy a saved tensor before a write to its memory         autograd/graph.py
     mg.debug.record()                      record the steps of the engine                           observe/recorder.py
+    mg.grading.swap(...)                   run the engine with a part of the user's                 observe/swapped_task.py
     mg.cuda.stream(s)                      note the stream on which a node will run                 streams.py
 
-They are fields of one object. Three derived fields combine them, so frequent code checks them all with one load:
-a write reads `notes_writes`, a new node reads `notes_nodes`, and a backward reads `recording` once.
+They are fields of one object. Four derived fields combine them, so frequent code checks them all with one load:
+a write reads `notes_writes`, a new node reads `notes_nodes`, and a backward reads `watched` once.
 
 Mirrors nothing: PyTorch tells which tensor was overwritten, not where.
 Read next: ``version.py``, where writes are counted.
@@ -27,16 +28,18 @@ _counting = threading.Lock()
 @cython.binding(False)
 @cython.cclass
 class Switches:
-    """The switches. `recording`, `notes_locations`, `notes_nodes` and `notes_writes` are derived from the others."""
+    """The switches. `recording`, `watched`, `notes_locations`, `notes_nodes` and `notes_writes` are derived from the others."""
 
     def __init__(self):
         self.debug = False
         self.anomaly = False
         self.keepers = 0        # how many threads are inside allow_mutation_on_saved_tensors()
         self.recorders = ()     # the active recorders: recorder.py
+        self.swapped = False    # whether a part of the engine is the user's: swapped_task.py
         self.streams = 0        # how many threads are inside a GPU stream that is not the default one
         self.streamed = False   # whether a thread has ever been inside such a stream
         self.recording = False  # whether a recorder is active
+        self.watched = False    # whether a backward needs a task of the folder observe/
         self.notes_locations = False    # whether to note the file and line of saves and writes
         self.notes_nodes = False        # whether to call `note_creation` for new nodes
         self.notes_writes = False       # whether to call `announce` for writes
@@ -44,6 +47,7 @@ class Switches:
     def update_derived(self):
         """Update the derived fields."""
         self.recording = len(self.recorders) > 0
+        self.watched = self.recording or self.swapped
         self.notes_locations = self.debug or self.anomaly
         self.notes_nodes = self.notes_locations or self.recording or self.streams > 0
         self.notes_writes = self.notes_locations or self.recording or self.keepers > 0
