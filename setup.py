@@ -95,8 +95,8 @@ def extensions():
                if path.stem not in INTERPRETED]
     sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
                 *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]
-    shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"], extra_compile_args=standard if windows else ["-O2", "-g0", *SANITIZE],
-                       extra_link_args=SANITIZE[:1])
+    shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"],
+                       extra_compile_args=standard if windows else ["-O2", "-g0", *SANITIZE], extra_link_args=SANITIZE[:1])
     found = [
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],
@@ -108,7 +108,6 @@ def extensions():
             extra_compile_args=standard if windows else [
                 optimization(path), "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
                 *(openmp if path.suffix == ".pyx" else []), *SANITIZE],
-            libraries=["m"] if path.suffix == ".pyx" and not windows else [],
             extra_link_args=[*(openmp if path.suffix == ".pyx" else []), *SANITIZE[:1]])
         for path in sorted(sources)
     ]
