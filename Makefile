@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build wheel release lab sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build wheel wheels release lab sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -88,6 +88,9 @@ build: .venv/build                  ## Compile the extension modules and write t
 
 wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 	.venv/bin/python -m build
+
+wheels: .venv/release               ## build/wheels: compiled wheels for Linux, for each Python from 3.11 to 3.15, tested. PYTHONS="3.12 3.14"
+	$(PY) -m tools.linux_wheels $(PYTHONS) $(WHEELS_ARGS)
 
 release: .venv/release              ## build/release: all of a release except publishing. Needs a clone, and a network for the last check.
 	$(PY) -m tools.release $(RELEASE_ARGS)

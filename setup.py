@@ -103,12 +103,13 @@ def extensions():
         multiprocessing.set_start_method("fork", force=True)
     openmp = ["-fopenmp"] if sys.platform == "linux" and compiles("-fopenmp") else []
     windows = sys.platform == "win32"
+    standard = ["/std:c11"]     # MSVC's default is older, and has no `restrict`
     sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).rglob("*.py")
                if path.stem not in INTERPRETED]
     sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
                 *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]
-    shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"], extra_compile_args=[] if windows else ["-O2", "-g0", *SANITIZE],
-                       extra_link_args=SANITIZE[:1])
+    shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"],
+                       extra_compile_args=standard if windows else ["-O2", "-g0", *SANITIZE], extra_link_args=SANITIZE[:1])
     found = [
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],
@@ -117,7 +118,7 @@ def extensions():
                      *(sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [])],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), *[(GROUPS[group], "1") for group in PLAIN]],
             # -g0: Python's own flags ask for debug information, which takes as long as all else.
-            extra_compile_args=[] if windows else [
+            extra_compile_args=standard if windows else [
                 optimization(path), "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
                 *(openmp if path.suffix == ".pyx" else []), *SANITIZE],
             extra_link_args=[*(openmp if path.suffix == ".pyx" else []), *SANITIZE[:1]])

@@ -2,9 +2,13 @@
 
 import gzip
 import os
+import platform
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,7 +19,7 @@ ROOT = Path(mg.__file__).parent.parent
 if not (ROOT / "tools/release.py").exists():
     pytest.skip("needs a source tree", allow_module_level=True)
 
-from tools.release import newest, problems  # noqa: E402
+from tools.release import newest, problems, repair  # noqa: E402
 
 CHANGELOG = """# Changelog
 
@@ -93,3 +97,33 @@ def test_an_sdist_does_not_depend_on_the_machine(tmp_path):
     with gzip.open(made[0]) as file:
         file.read()
         assert file.mtime == 1700000000
+
+
+MODULE = """
+#include <omp.h>
+int PyInit_small(void) { return omp_get_max_threads(); }
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="manylinux wheels are for Linux with glibc")
+def test_a_wheel_for_linux_gets_a_tag_that_pypi_takes(tmp_path):
+    """auditwheel copies the library of the threads into the wheel, and its tag no longer names this machine only."""
+    pytest.importorskip("auditwheel")
+    name = f"small.cpython-311-{platform.machine()}-linux-gnu.so"
+    (tmp_path / "small.c").write_text(MODULE, "utf-8")
+    if not shutil.which("gcc"):
+        pytest.skip("needs gcc")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fopenmp", "small.c", "-o", name], cwd=tmp_path, check=True)
+    wheel = tmp_path / f"small-1-cp311-cp311-linux_{platform.machine()}.whl"
+    tag = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: {wheel.stem[8:]}\n"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(tmp_path / name, name)
+        about = {"WHEEL": tag, "METADATA": "Metadata-Version: 2.1\nName: small\nVersion: 1\n"}
+        for file, text in about.items():
+            archive.writestr(f"small-1.dist-info/{file}", text)
+        archive.writestr("small-1.dist-info/RECORD", "".join(f"{file},,\n" for file in archive.namelist()))
+    repaired = repair(wheel, tmp_path / "repaired")
+    assert re.fullmatch(rf"small-1-cp311-cp311-.*manylinux_2_\d+_{platform.machine()}\.whl", repaired.name)
+    with zipfile.ZipFile(repaired) as archive:
+        assert any(re.match(r"small\.libs/libgomp-\w+\.so", file) for file in archive.namelist())
+    assert [path.name for path in repaired.parent.iterdir()] == [repaired.name] and wheel.exists()

@@ -10,8 +10,8 @@ cimport numpy as cnp
 from cpython.tuple cimport PyTuple_GET_ITEM
 from numpy cimport NPY_FLOAT32, NPY_FLOAT64, ndarray, npy_intp
 
-cdef extern from *:
-    bint times "__builtin_mul_overflow"(npy_intp, npy_intp, npy_intp *) noexcept nogil      # returns whether the product overflows
+cdef extern from "simd.h":
+    bint times "mg_times"(npy_intp, npy_intp, npy_intp *) noexcept nogil
 
 cdef extern from "numpy/arrayobject.h":
     bint is_contiguous "PyArray_IS_C_CONTIGUOUS"(ndarray) noexcept nogil

@@ -9,6 +9,7 @@
 #define MINIGRAD_SIMD_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
 #if __GNUC__ >= 12
@@ -21,5 +22,16 @@
 #endif
 
 typedef ptrdiff_t mg_size;
+
+/* z = x y, for sizes that are not negative. Returns whether the product is too large. */
+static inline int mg_times(mg_size x, mg_size y, mg_size *z) {
+#ifdef __GNUC__
+    return __builtin_mul_overflow(x, y, z);
+#else                               /* a division, which takes longer */
+    if (y > 0 && x > PTRDIFF_MAX / y) return 1;
+    *z = x * y;
+    return 0;
+#endif
+}
 
 #endif

@@ -35,5 +35,6 @@ def has_openmp():
     return bool(HAS_OPENMP)
 
 
-# GNU OpenMP's threads do not survive a fork, and a child process that used them would wait for ever.
-os.register_at_fork(after_in_child=lambda: set_num_threads(1))
+# GNU OpenMP's threads do not survive a fork, and a child process that used them would wait for ever. Windows has no fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: set_num_threads(1))

@@ -212,7 +212,7 @@ static MG_TARGET int MG_NAME(mg_conv_weight)(const T *grad, const T *x, T *z, co
     if (images * p->places * outputs * p->taps < MG_WORTH_THREADS) threads = 1;
     T *room = (T *)calloc(most * (p->image + packed) + LANES, sizeof(T)), *lined = room;
     if (!room) { free(p->from); return -1; }
-    while ((uintptr_t)lined % MG_BYTES) lined++;
+    while ((uintptr_t)lined % sizeof(VECTOR)) lined++;
     T *gradient = lined + most * p->image;
     for (mg_size part = 0; part < groups; part++)
         for (mg_size n = 0; n < images; n += most) {
