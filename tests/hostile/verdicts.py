@@ -41,7 +41,8 @@ def judged(call, outcome):
     if classes[0] == "TypeError" and (BINDING.search(text) or (OPERATOR.search(text) and not place)):
         return None
     getter = subject.owner is not None and isinstance(inspect.getattr_static(subject.owner, subject.name, None), property)
-    if belongs == [False] and (getter or not subject.place.endswith("Tensor")) and classes[0] in ("AttributeError", "KeyError", "TypeError"):
+    if belongs == [False] and (getter or not subject.place.endswith("Tensor")) and classes[0] in (
+            "AttributeError", "KeyError", "TypeError", "ValueError"):
         return None         # as of any method of Python's that is called on what is no object of its class
     if called_by_us(subject):
         return None         # by the engine, a step or a `with`, with what these have: users define such methods and call none
