@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_numbers, check_tensors
 from minigrad.distributions._transform import Transform
 from minigrad.distributions.utils import sum_rightmost
 from minigrad.nn.functional import logsigmoid
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from minigrad.distributions.distribution import Distribution
@@ -52,6 +54,7 @@ class ExpTransform(Increasing):
         return y.log()
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x)
         return x
 
 
@@ -89,10 +92,11 @@ class PowerTransform(Transform):
         return y.pow(1 / self.exponent)
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x, y=y)
         return (self.exponent * y / x).abs().log()
 
     def forward_shape(self, shape):
-        return mg.broadcast_shapes(tuple(shape), tuple(self.exponent.shape))
+        return mg.broadcast_shapes(tuple(mg.Size(shape)), tuple(self.exponent.shape))
 
     def inverse_shape(self, shape):
         return self.forward_shape(shape)
@@ -118,6 +122,7 @@ class SigmoidTransform(Increasing):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x)
         return logsigmoid(x) + logsigmoid(-x)
 
 
@@ -138,6 +143,7 @@ class SoftplusTransform(Increasing):
         return (-mg.expm1(-y)).log() + y
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x)
         return logsigmoid(x)
 
 
@@ -160,6 +166,7 @@ class TanhTransform(Increasing):
         return mg.atanh(y)
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x)
         return 2 * (math.log(2) - x + logsigmoid(2 * x))
 
 
@@ -203,7 +210,8 @@ class AffineTransform(Transform):
 
     def __init__(self, loc: Tensor | float, scale: Tensor | float, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+        check_numbers("AffineTransform", loc=loc, scale=scale)
+        self.loc, self.scale, self._event_dim = loc, scale, integer(event_dim, "event_dim", "AffineTransform")
 
     @property
     def event_dim(self):
@@ -233,6 +241,7 @@ class AffineTransform(Transform):
         return (y - self.loc) / self.scale
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x)
         if isinstance(self.scale, mg.Tensor):
             result = self.scale.abs().log()
         else:
@@ -241,7 +250,7 @@ class AffineTransform(Transform):
 
     def forward_shape(self, shape):
         own = [tuple(v.shape) for v in (self.loc, self.scale) if isinstance(v, mg.Tensor)]
-        return mg.broadcast_shapes(tuple(shape), *own)
+        return mg.broadcast_shapes(tuple(mg.Size(shape)), *own)
 
     def inverse_shape(self, shape):
         return self.forward_shape(shape)

@@ -6,6 +6,7 @@ Mirrors the functions at the top of ``torch/distributions/multivariate_normal.py
 from __future__ import annotations
 
 import minigrad as mg
+from minigrad._arguments import instance
 from minigrad.errors import TensorValueError
 
 __all__ = ["check_matrices", "half_log_det", "mahalanobis", "precision_to_scale_tril", "solve_lower", "trace_of_square"]
@@ -44,7 +45,7 @@ def precision_to_scale_tril(precision):
     return solve_lower(lower, eye)
 
 
-def check_matrices(covariance_matrix, scale_tril, precision_matrix):
+def check_matrices(function, covariance_matrix, scale_tril, precision_matrix):
     """Return (name, matrix) of the one that is given; raise unless there is exactly one, with two or more dimensions."""
     given = [(name, matrix) for name, matrix in (("covariance_matrix", covariance_matrix), ("scale_tril", scale_tril),
                                                  ("precision_matrix", precision_matrix)) if matrix is not None]
@@ -52,6 +53,7 @@ def check_matrices(covariance_matrix, scale_tril, precision_matrix):
         raise TensorValueError("MG-E373", "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
                                found=", ".join([name for name, _ in given]) or "none")
     name, matrix = given[0]
+    instance(matrix, mg.Tensor, name, function)
     if matrix.ndim < 2:
         raise TensorValueError("MG-E373", f"{name} must be at least two-dimensional, with optional leading batch dimensions",
                                found=f"{matrix.ndim} dimensions")

@@ -14,9 +14,12 @@ import copy
 from typing import TYPE_CHECKING
 
 import minigrad as mg
+from minigrad._arguments import instance
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_instances, check_tensors
 from minigrad.distributions.utils import sum_rightmost
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -226,6 +229,7 @@ class ComposeTransform(Transform):
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
+        check_instances(parts, Transform, "parts", "ComposeTransform")
         self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
 
     def with_cache(self, cache_size=1):
@@ -279,6 +283,7 @@ class ComposeTransform(Transform):
         return x
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x, y=y)
         if not self.parts:
             return mg.zeros_like(x)
         values = [x]
@@ -330,8 +335,9 @@ class IndependentTransform(Transform):
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size)
+        instance(base_transform, Transform, "base_transform", "IndependentTransform")
+        self.reinterpreted_batch_ndims = integer(reinterpreted_batch_ndims, "reinterpreted_batch_ndims", "IndependentTransform")
         self.base_transform = base_transform.with_cache(cache_size)
-        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     def with_cache(self, cache_size=1):
         if self._cache_size == cache_size:
@@ -377,7 +383,7 @@ class IndependentTransform(Transform):
 
 def check_dims(value, dims):
     """Raise unless a tensor has at least `dims` dimensions; `value` may be a shape too."""
-    found = value.ndim if isinstance(value, mg.Tensor) else len(value)
+    found = value.ndim if isinstance(value, mg.Tensor) else len(mg.Size(value))
     if found < dims:
         raise TensorValueError("MG-E373", "Too few dimensions on input", expected=f"{dims} or more", found=str(found))
 
@@ -420,6 +426,7 @@ class ReshapeTransform(Transform):
         return y.reshape(tuple(y.shape)[:y.ndim - len(self.out_shape)] + tuple(self.in_shape))
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x)
         return x.new_zeros(tuple(x.shape[:x.ndim - len(self.in_shape)]))
 
     def forward_shape(self, shape):

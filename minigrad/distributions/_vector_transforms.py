@@ -14,11 +14,14 @@ import math
 from typing import TYPE_CHECKING
 
 import minigrad as mg
+from minigrad._arguments import listed
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions._transform import Transform, check_dims
 from minigrad.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn.functional import logsigmoid, pad
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +89,7 @@ class StickBreakingTransform(WithoutParameters):
         return cut.log() - left.log() + parts_left(cut).log()
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x, y=y)
         x = x - parts_left(x).log()
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
@@ -180,6 +184,7 @@ class CorrCholeskyTransform(WithoutParameters):
         return (t.log1p() - (-t).log1p()) / 2
 
     def log_abs_det_jacobian(self, x, y):
+        check_tensors("log_abs_det_jacobian", x=x, y=y)
         left = 1 - (y * y).cumsum(-1)
         stick = 0.5 * tril_matrix_to_vec(left, diag=-2).log().sum(-1)
         tanh = 2 * (math.log(2) - x + logsigmoid(2 * x)).sum(-1)
@@ -218,10 +223,11 @@ class CatTransform(Transform):
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0) -> None:
-        check_transforms(tseq)
+        tseq = check_transforms(tseq)
         super().__init__(cache_size)
         self.transforms = [t.with_cache(cache_size) for t in tseq]
-        self.lengths, self.dim = [1] * len(self.transforms) if lengths is None else list(lengths), dim
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(mg.Size(lengths))
+        self.dim = integer(dim, "dim", "CatTransform")
         if len(self.lengths) != len(self.transforms):
             raise AutogradAssertionError("MG-E373", f"{len(self.transforms)} transforms but {len(self.lengths)} lengths")
 
@@ -251,6 +257,7 @@ class CatTransform(Transform):
 
     def _parts(self, value):
         """The parts of a tensor along the dimension."""
+        check_tensors("CatTransform", value=value)
         if value.ndim <= self.dim or value.shape[self.dim] != self.length:
             raise AutogradAssertionError("MG-E373", f"CatTransform expects size {self.length} in dimension {self.dim}",
                                          found=str(tuple(value.shape)))
@@ -288,9 +295,9 @@ class StackTransform(Transform):
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
-        check_transforms(tseq)
+        tseq = check_transforms(tseq)
         super().__init__(cache_size)
-        self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq], dim
+        self.transforms, self.dim = [t.with_cache(cache_size) for t in tseq], integer(dim, "dim", "StackTransform")
 
     def with_cache(self, cache_size=1):
         return self if self._cache_size == cache_size else StackTransform(self.transforms, self.dim, cache_size)
@@ -308,6 +315,7 @@ class StackTransform(Transform):
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
     def _slices(self, value):
+        check_tensors("StackTransform", value=value)
         if value.shape[self.dim] != len(self.transforms):
             raise AutogradAssertionError("MG-E373", f"StackTransform expects size {len(self.transforms)} in dimension {self.dim}",
                                          found=str(tuple(value.shape)))
@@ -325,7 +333,9 @@ class StackTransform(Transform):
 
 
 def check_transforms(tseq):
-    """Raise unless all are transforms."""
+    """Return `tseq` as a list; raise unless all are transforms."""
+    tseq = listed(tseq, "tseq", "CatTransform and StackTransform", "sequence of Transforms")
     if not all(isinstance(t, Transform) for t in tseq):
         raise AutogradAssertionError("MG-E373", "All elements of tseq must be instances of Transform",
                                      found=", ".join([type(t).__name__ for t in tseq]))
+    return tseq

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions._probability import check_one
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
@@ -94,7 +95,7 @@ class Categorical(Distribution):
 
     def sample(self, sample_shape=()):
         rows = self.probs.detach().reshape(-1, self._num_events)
-        drawn = mg.multinomial(rows, mg.Size(tuple(sample_shape)).numel(), True)
+        drawn = mg.multinomial(rows, mg.Size(sample_shape).numel(), True)
         return drawn.T.reshape(tuple(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
@@ -112,6 +113,7 @@ class Categorical(Distribution):
 
 
 def check_dims(name, weights):
-    """Raise unless the weights have a dimension."""
+    """Raise unless the weights are a tensor with a dimension or more."""
+    check_tensors("Categorical", **{name: weights})
     if weights.ndim < 1:
         raise TensorValueError("MG-E373", f"`{name}` parameter must be at least one-dimensional.")

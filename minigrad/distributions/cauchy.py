@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import broadcast_all
 
@@ -67,6 +68,7 @@ class Cauchy(Distribution):
         return mg.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value):
+        check_tensors("Cauchy.icdf", value=value)
         return mg.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self):

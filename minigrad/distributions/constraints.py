@@ -13,7 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import minigrad as mg
+from minigrad._arguments import instance
+from minigrad.distributions._arguments import check_instances, check_numbers, check_tensors
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from typing import Any
@@ -143,7 +146,8 @@ class independent(Constraint):
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
-        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+        self.base_constraint = instance(base_constraint, Constraint, "base_constraint", "independent")
+        self.reinterpreted_batch_ndims = integer(reinterpreted_batch_ndims, "reinterpreted_batch_ndims", "independent")
 
     @property
     def is_discrete(self):
@@ -154,6 +158,7 @@ class independent(Constraint):
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value):
+        check_tensors("check", value=value)
         valid, dims = self.base_constraint.check(value), self.reinterpreted_batch_ndims
         if valid.ndim < dims:
             raise TensorValueError("MG-E373", f"Expected value.dim() >= {self.event_dim} but got {value.ndim}")
@@ -177,7 +182,7 @@ class MixtureSameFamilyConstraint(Constraint):
     """
 
     def __init__(self, base_constraint: Constraint) -> None:
-        self.base_constraint = base_constraint
+        self.base_constraint = instance(base_constraint, Constraint, "base_constraint", "MixtureSameFamilyConstraint")
 
     @property
     def is_discrete(self):
@@ -188,6 +193,7 @@ class MixtureSameFamilyConstraint(Constraint):
         return self.base_constraint.event_dim
 
     def check(self, value):
+        check_tensors("check", value=value)
         dims = self.event_dim
         components = value.unsqueeze(-1 - dims)     # beside each component
         return self.base_constraint.check(components).all(-1)
@@ -200,6 +206,7 @@ class _Boolean(Constraint):
     is_discrete = True
 
     def check(self, value):
+        check_numbers("check", value=value)
         return (value == 0) | (value == 1)
 
 
@@ -208,11 +215,13 @@ class _OneHot(Constraint):
     event_dim = 1
 
     def check(self, value):
+        check_tensors("check", value=value)
         return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
 
 
 class _Real(Constraint):
     def check(self, value):
+        check_numbers("check", value=value)
         return value == value       # nan differs from itself
 
 
@@ -235,9 +244,11 @@ class greater_than(_Bounded):
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Tensor | float) -> None:
+        check_numbers(type(self).__name__, lower_bound=lower_bound)
         self.lower_bound: Any = lower_bound
 
     def check(self, value):
+        check_numbers("check", value=value)
         return self.lower_bound < value
 
 
@@ -249,6 +260,7 @@ class greater_than_eq(greater_than):
     """
 
     def check(self, value):
+        check_numbers("check", value=value)
         return self.lower_bound <= value
 
 
@@ -262,9 +274,11 @@ class less_than(_Bounded):
     bounds = ("upper_bound",)
 
     def __init__(self, upper_bound: Tensor | float) -> None:
+        check_numbers(type(self).__name__, upper_bound=upper_bound)
         self.upper_bound: Any = upper_bound
 
     def check(self, value):
+        check_numbers("check", value=value)
         return value < self.upper_bound
 
 
@@ -278,10 +292,12 @@ class interval(_Bounded):
     bounds = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
+        check_numbers(type(self).__name__, lower_bound=lower_bound, upper_bound=upper_bound)
         self.lower_bound: Any = lower_bound
         self.upper_bound: Any = upper_bound
 
     def check(self, value):
+        check_numbers("check", value=value)
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
@@ -293,6 +309,7 @@ class half_open_interval(interval):
     """
 
     def check(self, value):
+        check_numbers("check", value=value)
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
@@ -306,6 +323,7 @@ class integer_interval(interval):
     is_discrete = True
 
     def check(self, value):
+        check_numbers("check", value=value)
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
@@ -313,6 +331,7 @@ class _IntegerGreaterThan(greater_than):
     is_discrete = True
 
     def check(self, value):
+        check_numbers("check", value=value)
         return (value % 1 == 0) & (value >= self.lower_bound)
 
 
@@ -330,9 +349,11 @@ class multinomial(_Bounded):
     event_dim = 1
 
     def __init__(self, upper_bound: Tensor | int) -> None:
+        check_numbers("multinomial", upper_bound=upper_bound)
         self.upper_bound = upper_bound
 
     def check(self, value):
+        check_tensors("check", value=value)
         return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
@@ -340,6 +361,7 @@ class _Simplex(Constraint):
     event_dim = 1
 
     def check(self, value):
+        check_tensors("check", value=value)
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < SUM_TO_ONE)
 
 
@@ -347,6 +369,7 @@ class _LowerTriangular(Constraint):
     event_dim = 2
 
     def check(self, value):
+        check_tensors("check", value=value)
         return (value.tril() == value).flatten(-2).all(-1)
 
 
@@ -357,6 +380,7 @@ class _LowerCholesky(_LowerTriangular):
 
 class _CorrCholesky(_LowerCholesky):
     def check(self, value):
+        check_tensors("check", value=value)
         norm = mg.linalg.norm(value.detach(), dim=-1)
         near = mg.finfo(value.dtype).eps * value.shape[-1] * 10
         return super().check(value) & ((norm - 1).abs() <= near).all(-1)
@@ -366,13 +390,15 @@ class _Square(Constraint):
     event_dim = 2
 
     def check(self, value):
+        check_tensors("check", value=value)
         return mg.full(tuple(value.shape[:-2]), value.shape[-2] == value.shape[-1], dtype=mg.bool_, device=value.device)
 
 
 class _Symmetric(_Square):
     def check(self, value):
+        square = super().check(value)
         if value.shape[-2] != value.shape[-1]:
-            return super().check(value)
+            return square
         return mg.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
 
 
@@ -399,8 +425,9 @@ class cat(Constraint):
     """
 
     def __init__(self, cseq, dim: int = 0, lengths=None) -> None:
-        self.cseq, self.dim = list(cseq), dim
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        self.cseq = check_instances(cseq, Constraint, "cseq", type(self).__name__)
+        self.dim = integer(dim, "dim", type(self).__name__)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(mg.Size(lengths))
 
     @property
     def is_discrete(self):
@@ -411,6 +438,7 @@ class cat(Constraint):
         return max(c.event_dim for c in self.cseq)
 
     def check(self, value):
+        check_tensors("check", value=value)
         parts = value.split(self.lengths, self.dim)
         return mg.cat([c.check(part) for c, part in zip(self.cseq, parts, strict=True)], self.dim)
 
@@ -434,6 +462,7 @@ class stack(cat):
         return dims + 1 if self.dim + dims < 0 else dims
 
     def check(self, value):
+        check_tensors("check", value=value)
         return mg.stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim), strict=True)], self.dim)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_numbers
 from minigrad.distributions._probability import Probability, check_one, cross_entropy
 from minigrad.distributions.exp_family import ExponentialFamily
 from minigrad.distributions.utils import broadcast_all, clamp_probs, uniform
@@ -102,6 +103,7 @@ class ContinuousBernoulli(Probability, ExponentialFamily):
         return mg.where(self._far(), exact, value).clamp(min=0, max=1)
 
     def icdf(self, value):
+        check_numbers("ContinuousBernoulli.icdf", value=value)
         p = self._cut()
         exact = (mg.log1p(-p + value * (2 * p - 1)) - mg.log1p(-p)) / (mg.log(p) - mg.log1p(-p))
         return mg.where(self._far(), exact, value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions._implicit import sample_dirichlet
 from minigrad.distributions.exp_family import ExponentialFamily
 from minigrad.errors import TensorValueError
@@ -41,6 +42,7 @@ class Dirichlet(ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        check_tensors("Dirichlet", concentration=concentration)
         if concentration.ndim < 1:
             raise TensorValueError("MG-E373", "`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration

@@ -18,6 +18,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import minigrad as mg
+from minigrad._arguments import instance
 from minigrad.distributions import constraints
 from minigrad.distributions.utils import lazy_property
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
@@ -107,8 +108,8 @@ class Distribution:
             NotImplementedError: a subclass has an `__init__` but no `expand` of its own.
             RuntimeError: the shapes do not broadcast.
         """
-        new = self._get_checked_instance(self._family("_parameters"), _instance)
         shape = mg.Size(batch_shape)
+        new = self._get_checked_instance(self._family("_parameters"), _instance)
         kept = {name: value for name, value in self.__dict__.items()
                 if name in self._parameters or not isinstance(getattr(type(self), name, None), lazy_property)}
         new.__dict__.update(kept)
@@ -126,7 +127,7 @@ class Distribution:
     def _get_checked_instance(self, cls, _instance=None):
         """Return a new object for `expand`, without attributes."""
         if _instance is not None:
-            return _instance
+            return instance(_instance, Distribution, "_instance", "expand")
         if type(self).__init__ is not cls.__init__:
             raise AutogradNotImplementedError(
                 "MG-E372", f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
@@ -255,7 +256,7 @@ class Distribution:
 
     def _extended_shape(self, sample_shape=()):
         """The shape of samples."""
-        return mg.Size(tuple(sample_shape) + tuple(self._batch_shape) + tuple(self._event_shape))
+        return mg.Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _enumerated(self, values, expand):
         """`values`, a vector, along a new first dimension before those of the batch."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.exp_family import ExponentialFamily
 from minigrad.distributions.utils import broadcast_all
 
@@ -72,6 +73,7 @@ class Exponential(ExponentialFamily):
         return -mg.expm1(-self.rate * value)
 
     def icdf(self, value):
+        check_tensors("Exponential.icdf", value=value)
         return -mg.log1p(-value) / self.rate
 
     def entropy(self):

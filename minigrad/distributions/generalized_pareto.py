@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import broadcast_all, uniform
 
@@ -93,6 +94,7 @@ class GeneralizedPareto(Distribution):
         return -mg.expm1(self.log_survival_function(value))
 
     def icdf(self, value):
+        check_tensors("GeneralizedPareto.icdf", value=value)
         exponential, c = self._shape()
         log_rest = mg.log1p(-value)
         return self.loc + self.scale * mg.where(exponential, -log_rest, mg.expm1(-c * log_rest) / c)

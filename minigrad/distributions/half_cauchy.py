@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.cauchy import Cauchy
 from minigrad.distributions.transformed_distribution import TransformedDistribution
 from minigrad.distributions.transforms import AbsTransform
@@ -72,6 +73,7 @@ class HalfCauchy(TransformedDistribution):
         return 2 * mg.atan(value / self.scale) / math.pi
 
     def icdf(self, value):
+        check_tensors("HalfCauchy.icdf", value=value)
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.normal import Normal
 from minigrad.distributions.transformed_distribution import TransformedDistribution
 from minigrad.distributions.transforms import AbsTransform
@@ -71,6 +72,7 @@ class HalfNormal(TransformedDistribution):
         return mg.erf(value / (self.scale * math.sqrt(2)))
 
     def icdf(self, value):
+        check_tensors("HalfNormal.icdf", value=value)
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self):

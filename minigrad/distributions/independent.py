@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance
 from minigrad.distributions import constraints
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import sum_rightmost
 from minigrad.errors import TensorValueError
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +40,8 @@ class Independent(Distribution):
     base_dist: Any
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+        instance(base_distribution, Distribution, "base_distribution", "Independent")
+        reinterpreted_batch_ndims = integer(reinterpreted_batch_ndims, "reinterpreted_batch_ndims", "Independent")
         if reinterpreted_batch_ndims > len(base_distribution.batch_shape):
             raise TensorValueError("MG-E373", "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
                                    f"{reinterpreted_batch_ndims} vs {len(base_distribution.batch_shape)}")
@@ -48,7 +52,7 @@ class Independent(Distribution):
 
     def expand(self, batch_shape: Sequence[int], _instance=None):
         new = super().expand(batch_shape, _instance)
-        new.base_dist = self.base_dist.expand(tuple(batch_shape) + tuple(self._event_shape[:self.reinterpreted_batch_ndims]))
+        new.base_dist = self.base_dist.expand(new._batch_shape + self._event_shape[:self.reinterpreted_batch_ndims])
         return new
 
     @property

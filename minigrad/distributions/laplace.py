@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import broadcast_all
 
@@ -73,6 +74,7 @@ class Laplace(Distribution):
         return 0.5 - 0.5 * z.sign() * mg.expm1(-z.abs())
 
     def icdf(self, value):
+        check_tensors("Laplace.icdf", value=value)
         term = value - 0.5
         return self.loc - self.scale * term.sign() * mg.log1p(-2 * term.abs())
 

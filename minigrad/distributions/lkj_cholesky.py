@@ -11,6 +11,7 @@ from minigrad.distributions.beta import Beta
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import broadcast_all
 from minigrad.errors import TensorValueError
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -45,6 +46,7 @@ class LKJCholesky(Distribution):
     _parameters = {"concentration": 0}
 
     def __init__(self, dim: int, concentration: Tensor | float = 1.0, validate_args: bool | None = None) -> None:
+        dim = integer(dim, "dim", "LKJCholesky")
         if dim < 2:
             raise TensorValueError("MG-E373", f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim

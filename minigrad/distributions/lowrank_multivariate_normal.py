@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions._matrices import half_log_det, mahalanobis
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import lazy_property, standard_normal
@@ -64,6 +65,7 @@ class LowRankMultivariateNormal(Distribution):
     _parameters = {"loc": 1, "cov_factor": 2, "cov_diag": 1}
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
+        check_tensors("LowRankMultivariateNormal", loc=loc, cov_factor=cov_factor, cov_diag=cov_diag)
         if loc.ndim < 1:
             raise TensorValueError("MG-E373", "loc must be at least one-dimensional.")
         k = tuple(loc.shape[-1:])

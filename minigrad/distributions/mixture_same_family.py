@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.categorical import Categorical
 from minigrad.distributions.distribution import Distribution
 from minigrad.errors import TensorValueError
@@ -62,7 +63,7 @@ class MixtureSameFamily(Distribution):
 
     def expand(self, batch_shape: Sequence[int], _instance=None):
         new = super().expand(batch_shape, _instance)
-        new._component_distribution = self._component_distribution.expand((*batch_shape, self._num_component))
+        new._component_distribution = self._component_distribution.expand((*new._batch_shape, self._num_component))
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         return new
 
@@ -112,11 +113,12 @@ class MixtureSameFamily(Distribution):
 
     def _beside(self, value):
         """The values with a dimension for the components."""
+        check_tensors("MixtureSameFamily", value=value)
         return value.unsqueeze(-1 - len(self._event_shape))
 
     def sample(self, sample_shape=()):
         with mg.no_grad():
-            dims, events = len(tuple(sample_shape)) + len(self._batch_shape), len(self._event_shape)
+            dims, events = len(mg.Size(sample_shape)) + len(self._batch_shape), len(self._event_shape)
             index = self._mixture_distribution.sample(sample_shape)
             values = self._component_distribution.sample(sample_shape)
             index = index.reshape(*index.shape, *[1] * (events + 1))

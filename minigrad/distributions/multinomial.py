@@ -87,7 +87,7 @@ class Multinomial(Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        drawn = self._categorical.sample((self.total_count, *mg.Size(sample_shape))).movedim(0, -1)
         counts = drawn.new_zeros(tuple(self._extended_shape(sample_shape)))
         return counts.scatter_add_(-1, drawn, mg.ones_like(drawn)).type_as(self.probs)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions._matrices import check_matrices, half_log_det, mahalanobis, precision_to_scale_tril
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import lazy_property, standard_normal
@@ -48,9 +49,10 @@ class MultivariateNormal(Distribution):
 
     def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
                  scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
+        check_tensors("MultivariateNormal", loc=loc)
         if loc.ndim < 1:
             raise TensorValueError("MG-E373", "loc must be at least one-dimensional.")
-        name, matrix = check_matrices(covariance_matrix, scale_tril, precision_matrix)
+        name, matrix = check_matrices("MultivariateNormal", covariance_matrix, scale_tril, precision_matrix)
         batch = tuple(mg.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(loc.shape[:-1])))
         self.__dict__[name] = matrix.expand(batch + tuple(matrix.shape[-2:]))
         self.loc = loc.expand(batch + tuple(loc.shape[-1:]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_tensors
 from minigrad.distributions.exp_family import ExponentialFamily
 from minigrad.distributions.utils import broadcast_all, standard_normal
 
@@ -77,6 +78,7 @@ class Normal(ExponentialFamily):
         return 0.5 * mg.erfc((self.loc - value) / (self.scale * math.sqrt(2)))
 
     def icdf(self, value):
+        check_tensors("Normal.icdf", value=value)
         return self.loc + self.scale * mg.erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_numbers
 from minigrad.distributions._probability import Probability, check_one
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.transformed_distribution import TransformedDistribution
@@ -43,6 +44,7 @@ class LogitRelaxedBernoulli(Probability, Distribution):
     def __init__(self, temperature: Tensor | float, probs: Tensor | float | None = None, logits: Tensor | float | None = None,
                  validate_args: bool | None = None) -> None:
         check_one(probs, logits)
+        check_numbers("LogitRelaxedBernoulli", temperature=temperature)
         self.temperature, self._is_logits = temperature, logits is not None
         if self._is_logits:
             self.logits, = broadcast_all(logits)    # pyright: ignore[reportArgumentType]

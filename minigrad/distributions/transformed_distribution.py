@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import minigrad as mg
+from minigrad._arguments import instance
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_numbers
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.independent import Independent
 from minigrad.distributions.transforms import ComposeTransform, Transform
@@ -56,6 +58,7 @@ class TransformedDistribution(Distribution):
             raise TensorValueError("MG-E373", "transforms must be a Transform or a list of Transforms")
         else:
             self.transforms = transforms
+        instance(base_distribution, Distribution, "base_distribution", type(self).__name__)
         chain = ComposeTransform(self.transforms)
         shape = base_distribution.batch_shape + base_distribution.event_shape
         need, have = chain.domain.event_dim, len(base_distribution.event_shape)
@@ -130,6 +133,7 @@ class TransformedDistribution(Distribution):
         return sign * (value - 0.5) + 0.5
 
     def cdf(self, value):
+        check_numbers("TransformedDistribution.cdf", value=value)
         for t in reversed(self.transforms):
             value = t.inv(value)
         if self._validate_args:
@@ -137,4 +141,5 @@ class TransformedDistribution(Distribution):
         return self._increasing(self.base_dist.cdf(value))
 
     def icdf(self, value):
+        check_numbers("TransformedDistribution.icdf", value=value)
         return self._transform(self.base_dist.icdf(self._increasing(value)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_numbers
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import broadcast_all
 
@@ -78,6 +79,7 @@ class Uniform(Distribution):
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value):
+        check_numbers("Uniform.icdf", value=value)
         return value * (self.high - self.low) + self.low
 
     def entropy(self):

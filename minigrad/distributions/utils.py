@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import minigrad as mg
+from minigrad._arguments import callable_argument
+from minigrad.distributions._arguments import check_tensors
 from minigrad.errors import TensorValueError
+from minigrad.ops.base.rule import integer
 from minigrad.random._generator import stream
 
 if TYPE_CHECKING:
@@ -60,6 +63,7 @@ def clamp_probs(probs: Tensor) -> Tensor:
     >>> mg.distributions.utils.clamp_probs(mg.tensor([0., 0.5])) > 0
     tensor([True, True])
     """
+    check_tensors("clamp_probs", probs=probs)
     eps = mg.finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
@@ -72,6 +76,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     >>> mg.distributions.utils.probs_to_logits(mg.tensor([0.5]), is_binary=True)
     tensor([0.])
     """
+    check_tensors("probs_to_logits", probs=probs)
     p = clamp_probs(probs)
     return mg.log(p) - mg.log1p(-p) if is_binary else mg.log(p)
 
@@ -104,9 +109,9 @@ class lazy_property:
     """
 
     def __init__(self, wrapped):
-        self.wrapped = wrapped
+        self.wrapped = callable_argument(wrapped, "wrapped", "lazy_property")
         self.__doc__ = wrapped.__doc__
-        self.__name__ = wrapped.__name__
+        self.__name__ = getattr(wrapped, "__name__", "")
 
     if TYPE_CHECKING:       # __init__ may store the value itself
         def __set__(self, instance: Any, value: Any) -> None: ...
@@ -135,7 +140,8 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     >>> mg.distributions.utils.tril_matrix_to_vec(mg.tensor([[1., 0.], [2., 3.]]))
     tensor([1., 2., 3.])
     """
-    n = mat.shape[-1]
+    check_tensors("tril_matrix_to_vec", mat=mat)
+    n, diag = mat.shape[-1], integer(diag, "diag", "tril_matrix_to_vec")
     if diag < -n or diag >= n:
         raise TensorValueError("MG-E373", f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
     rows, columns = np.tril_indices(n, diag)
@@ -158,7 +164,8 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     tensor([[1., 0.],
             [2., 3.]])
     """
-    size = vec.shape[-1]
+    check_tensors("vec_to_tril_matrix", vec=vec)
+    size, diag = vec.shape[-1], integer(diag, "diag", "vec_to_tril_matrix")
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * size + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if round(n) - n:
         raise TensorValueError("MG-E373", f"The size of last dimension is {size} which cannot be expressed as the lower triangular "

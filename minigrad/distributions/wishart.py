@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad.distributions import constraints
+from minigrad.distributions._arguments import check_numbers
 from minigrad.distributions._matrices import check_matrices, half_log_det, precision_to_scale_tril, solve_lower
 from minigrad.distributions.chi2 import Chi2
 from minigrad.distributions.exp_family import ExponentialFamily
@@ -60,7 +61,8 @@ class Wishart(ExponentialFamily):
 
     def __init__(self, df: Tensor | float, covariance_matrix: Tensor | None = None, precision_matrix: Tensor | None = None,
                  scale_tril: Tensor | None = None, validate_args: bool | None = None) -> None:
-        name, matrix = check_matrices(covariance_matrix, scale_tril, precision_matrix)
+        name, matrix = check_matrices("Wishart", covariance_matrix, scale_tril, precision_matrix)
+        check_numbers("Wishart", df=df)
         degrees = df if isinstance(df, mg.Tensor) else mg.tensor(df, dtype=matrix.dtype, device=matrix.device)
         event = tuple(matrix.shape[-2:])
         batch = tuple(mg.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(degrees.shape)))

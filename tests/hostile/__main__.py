@@ -20,7 +20,7 @@ def main():
     parser.add_argument("--seed", default="0")
     parser.add_argument("--first", type=int, default=0, help="number of the first random call")
     parser.add_argument("--walk", action="store_true", help="wrong values in every position of every callable instead")
-    parser.add_argument("--only", default="", help="only callables with this in their path")
+    parser.add_argument("--only", default="", help="only callables with this in their path, or in the module that defines them; several with a comma")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=20, help="after which a call counts as hung")
     parser.add_argument("--no-torch", action="store_true", help="compare no numbers with PyTorch")
@@ -38,7 +38,7 @@ def chosen(options):
     """(the calls, the numbers of those that are asked for)"""
     from tests.hostile.calls import Calls
     from tests.hostile.subjects import subjects
-    calls = Calls([s for s in subjects() if options.only in s.path], options.seed)
+    calls = Calls([s for s in subjects() if any(part in s.path or part in s.home for part in options.only.split(","))], options.seed)
     if options.walk:
         return calls, [-1 - k for k in range(len(calls.walk))]
     return calls, range(options.first, options.first + options.calls)

@@ -9,6 +9,8 @@ the next call. A wrong call is repeated in a child that makes only this call.
 
 import faulthandler
 import gc
+import inspect
+import itertools
 import linecache
 import os
 import pickle
@@ -108,8 +110,9 @@ def read(source, seconds):
 
 
 def prepare(frames):
-    """Set up a child: its own folder, no input, no output, a memory limit."""
-    os.chdir(tempfile.gettempdir())
+    """Set up a child: its own folder, which is removed here, no input, no output, a memory limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)        # no file can be made in it any more
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
@@ -135,6 +138,8 @@ def perform_ours(call):
             return described(error, isinstance(call, Attack))
         try:
             result = call.subject.function(*args, **kwargs)
+            if inspect.isgenerator(result):
+                result = list(itertools.islice(result, 3))      # only now does its body run
             return "result", looked_at(result)
         except Exception as error:
             return (*described(error, True), belongs(call, args))

@@ -20,14 +20,8 @@ LEFT_OUT = {
     "minigrad.errors": "made by us alone",
     "minigrad.demo": "a program", "minigrad.doctor": "a program", "minigrad.kernels.cuda": "needs a GPU or its simulator",
     "minigrad.kernels.numpy_ref": "plain NumPy, which nothing in C stands behind; its C twins are called",
-    **{f"minigrad.{name}": "Python above the ops, loaded late; not called with everything yet" for name in (
-        "_absent", "_dynamo", "_serialization", "accelerator", "amp", "backends", "compiler", "cpu", "distributions", "engine", "functional",
-        "futures", "hub", "jit", "mps", "multiprocessing", "onnx", "profiler", "run", "serialization", "torch_version", "xpu",
-        "autograd.profiler", "autograd.profiler_util", "cuda._more", "cuda.amp", "cuda.random", "func._vmap", "nn.parallel",
-        "nn.functional._bags", "nn.functional._ctc", "nn.functional._grids", "nn.functional._in_place", "nn.functional._late",
-        "nn.modules._late_layers", "nn.modules._lazy_convolutions", "nn.modules._lazy_linear", "nn.modules._lazy_norms",
-        "nn.modules.adaptive", "nn.modules.lazy", "nn.utils", "optim._cyclic", "optim.adafactor", "utils.data", "utils.einops",
-        "utils.tensorboard", "random._stream")},
+    "minigrad.run": "a program", "minigrad.utils.tensorboard": "needs TensorBoard", "minigrad.hub": "runs the code of a folder: any",
+    "minigrad.amp": "changes meanwhile", "minigrad.cuda.amp": "changes meanwhile",
 }
 # Namespaces with functions that compute numbers.
 COMPARED = ("minigrad", "minigrad.Tensor", "minigrad.nn.functional", "minigrad.linalg", "minigrad.special")
@@ -48,6 +42,11 @@ class Subject:
     @property
     def path(self):
         return f"{self.place}.{self.name}"
+
+    @property
+    def home(self):
+        """The module that defines it."""
+        return getattr(self.owner or self.function, "__module__", None) or ""
 
 
 def modules():

@@ -13,6 +13,7 @@ import random
 import numpy as np
 
 from tests.argument_pools import ALL, OTHERS, POOLS, TENSOR, values
+from tests.hostile.late_values import LATE_INSTANCES, LATE_PLAUSIBLE
 
 
 class HostileError(Exception):
@@ -181,6 +182,7 @@ INSTANCES = {
     "DType": {"dtype": lambda m: m.float32}, "Device": {"device": lambda m: m.device("cpu")},
     "RemovableHandle": {"handle": lambda m: m.ones(2, requires_grad=True).register_hook(lambda g: g)},
     "RawSavedTensor": {"saved": lambda m: m.ones(2, requires_grad=True).exp().grad_fn._raw_saved_result},
+    **LATE_INSTANCES,
 }
 
 
@@ -194,16 +196,16 @@ def instances(owner):
     return {f"{owner.__name__}()": lambda m: owner()}
 
 
-PLAUSIBLE = {**POOLS,
+PLAUSIBLE = {**POOLS, **LATE_PLAUSIBLE,
     "module": INSTANCES["Module"], "model": INSTANCES["Module"], "modules": {"modules": lambda m: [m.nn.Linear(2, 2)]},
     "optimizer": INSTANCES["Optimizer"], "hook": {"function": lambda m: (lambda *a: None)}, "fn": {"function": lambda m: (lambda *a: a[0])},
-    "func": {"function": lambda m: (lambda x, *a: x.sin())}, "f": {"function": lambda m: (lambda x, *a: x.sin())},
+    "func": {"function": lambda m: (lambda x, *a: x.sin())},
     "params": {"params": lambda m: [m.ones(3, requires_grad=True)]}, "parameters": {"params": lambda m: [m.ones(3, requires_grad=True)]},
     "node": INSTANCES["Node"], "device": values("cpu", None, "cuda", "x", 3), "requires_grad": values(True, False), "name": values("x", "weight"),
     "state_dict": {"dict": lambda m: m.nn.Linear(3, 2).state_dict()}, "prefix": values("", "x."), "recurse": values(True, False),
     "in_channels": values(1, 2, 4), "out_channels": values(1, 2, 4), "in_features": values(3), "out_features": values(2), "num_features": values(3),
     "input_size": values(3), "hidden_size": values(2), "num_embeddings": values(5), "embedding_dim": values(2), "lr": values(0.1, 1e-3),
-    "shape": POOLS["size"], "generator": {"None": lambda m: None, "generator": lambda m: m.Generator()},
+    "shape": POOLS["size"], "p": POOLS["p"] | LATE_PLAUSIBLE["p"], "generator": {"None": lambda m: None, "generator": lambda m: m.Generator()},
     "inputs": {"tensors": lambda m: [m.ones(2, 3, requires_grad=True)], "tensor": lambda m: m.ones(3, requires_grad=True)},
     "A": {"square": lambda m: m.tensor([[2.0, 1.0], [1.0, 3.0]]), "wide": lambda m: m.ones(2, 3), "all inf": STRANGE["all inf"]},
     "B": {"square": lambda m: m.tensor([[2.0, 1.0], [1.0, 3.0]]), "row": lambda m: m.ones(2)}

@@ -18,9 +18,11 @@ from tests.ops.test_bad_input import same
 BINDING = re.compile(
     r"missing \d+ required|missing a required|takes (?:exactly|at (?:most|least)|from|no|\d+)|takes \d+ positional|got an unexpected keyword|got multiple values|required positional|"
     r"takes no (?:keyword )?arguments|unexpected keyword argument|must be called with an? |requires? an? '?[\w.]+'? object|doesn't apply to an? |"
-    r"needs an argument|keywords must be strings|too many positional|descriptor '|cannot create '|expected \d+ argument|abstract|not supported between|unsupported operand|"
+    r"needs an argument|keywords must be strings|too many positional|descriptor '|cannot create '|expected \d+ argument|abstract|"
     r"Argument '\w+' has incorrect type")
-ALLOWED = {"HostileError", "KeyboardInterrupt"}
+# The same for an operator: accepted of the methods behind operators, and of those that are compiled.
+OPERATOR = re.compile("not supported between|unsupported operand")
+ALLOWED = {"HostileError", "KeyboardInterrupt", "OSError"}       # the last: of a path where no file is or can be
 # Class -> its methods that are never called by hand.
 HOOKS = {"Optimizer": ("update",), "Mode": ("enter",), "Function": ("forward", "backward")}
 
@@ -36,10 +38,11 @@ def judged(call, outcome):
     subject = getattr(call, "subject", None)
     if subject is None or not subject.public or ours or ALLOWED & set(classes):
         return None         # an attack may end in any error
-    if classes[0] == "TypeError" and BINDING.search(text):
+    if classes[0] == "TypeError" and (BINDING.search(text) or (OPERATOR.search(text) and not place)):
         return None
     getter = subject.owner is not None and isinstance(inspect.getattr_static(subject.owner, subject.name, None), property)
-    if belongs == [False] and (getter or not subject.place.endswith("Tensor")) and classes[0] in ("AttributeError", "KeyError", "TypeError"):
+    if belongs == [False] and (getter or not subject.place.endswith("Tensor")) and classes[0] in (
+            "AttributeError", "KeyError", "TypeError", "ValueError"):
         return None         # as of any method of Python's that is called on what is no object of its class
     if called_by_us(subject):
         return None         # by the engine, a step or a `with`, with what these have: users define such methods and call none

@@ -9,17 +9,18 @@ import numbers
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance
 from minigrad.creation import ones_like, zeros_like
 from minigrad.errors import AutogradAssertionError, OutOfRangeError, TensorTypeError, TensorValueError
+from minigrad.nn.modules.module import Module
 from minigrad.ops import abs, kthvalue, norm, topk
+from minigrad.ops.base.rule import integer
 from minigrad.random import rand, rand_like
+from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
-
-    from minigrad.nn.modules.module import Module
-    from minigrad.types import Tensor
 
 __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
            "RandomStructured", "RandomUnstructured"]
@@ -78,40 +79,41 @@ class BasePruningMethod(ABC):
         Returns:
             The hook.
         """
+        instance(module, Module, "module", cls.__name__)
+        instance(name, str, "name", cls.__name__)
         old = [number for number, hook in module._forward_pre_hooks.items()
                if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
         if len(old) > 1:
             raise AutogradAssertionError("MG-E368", f"Avoid adding multiple pruning hooks to the same tensor {name} of module "
                                          f"{module}. Use a PruningContainer.")
-        previous = module._forward_pre_hooks.pop(old[0]) if old else None
+        previous: Any = module._forward_pre_hooks[old[0]] if old else None
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
+        chain = method
         if previous is not None:
-            container = previous if isinstance(previous, PruningContainer) else PruningContainer(previous)
-            container.add_pruning_method(method)
-            method = container
+            chain = PruningContainer(*(previous if isinstance(previous, PruningContainer) else [previous]), method)
         original = getattr(module, name)
+        instance(original, Tensor, name, cls.__name__, "parameter")
+        if importance_scores is not None:
+            instance(importance_scores, Tensor, "importance_scores", cls.__name__)
         if importance_scores is not None and importance_scores.shape != original.shape:
             raise AutogradAssertionError("MG-E368", f"importance_scores should have the same shape as parameter {name} of "
                                          f"{module}, got {importance_scores.shape} vs {original.shape}")
         scores = original if importance_scores is None else importance_scores
-        first = previous is None
-        if first:
-            module.register_parameter(name + "_orig", original)
+        mask = ones_like(original) if previous is None else getattr(module, name + "_mask").detach().clone()
+        mask = chain.compute_mask(scores, default_mask=mask)
+        if previous is None:        # nothing has changed up to here, where an argument may be wrong
             del module._parameters[name]
-            mask = ones_like(original)
+            module.register_parameter(name + "_orig", original)
         else:
-            mask = getattr(module, name + "_mask").detach().clone()
-        try:
-            module.register_buffer(name + "_mask", method.compute_mask(scores, default_mask=mask))
-            setattr(module, name, method.apply_mask(module))
-            module.register_forward_pre_hook(method)
-        except Exception:
-            if first:
-                module.register_parameter(name, getattr(module, name + "_orig"))
-                del module._parameters[name + "_orig"]
-            raise
-        return method
+            del module._forward_pre_hooks[old[0]]
+            if isinstance(previous, PruningContainer):
+                previous.add_pruning_method(method)
+                chain = previous
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, chain.apply_mask(module))
+        module.register_forward_pre_hook(chain)
+        return chain
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """Return a pruned copy of a tensor, without a module.
@@ -121,6 +123,10 @@ class BasePruningMethod(ABC):
             default_mask (Tensor, optional): a mask to start from; ones by default.
             importance_scores (Tensor, optional): decide instead of the elements of `t`.
         """
+        check_tensors(type(self).__name__, t=t)
+        for name, value in (("default_mask", default_mask), ("importance_scores", importance_scores)):
+            if value is not None:
+                check_tensors(type(self).__name__, **{name: value})
         if importance_scores is not None and importance_scores.shape != t.shape:
             raise AutogradAssertionError("MG-E368", "importance_scores should have the same shape as tensor t, got "
                                          f"{importance_scores.shape} vs {t.shape}")
@@ -158,8 +164,8 @@ class PruningContainer(BasePruningMethod):
 
     def __init__(self, *args: BasePruningMethod) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
-        if len(args) == 1:
-            self._tensor_name = args[0]._tensor_name
+        if args:
+            self._tensor_name = instance(args[0], BasePruningMethod, "args", "PruningContainer")._tensor_name
         for method in args:
             self.add_pruning_method(method)
 
@@ -216,6 +222,12 @@ class PruningContainer(BasePruningMethod):
         return mask
 
 
+def check_tensors(function, **values):
+    """Raise `TypeError` unless the values are tensors."""
+    for name, value in values.items():
+        instance(value, Tensor, name, function)
+
+
 def select(ndim, dim, index):
     """The index of a tensor that selects `index` along `dim`."""
     return tuple([index if d == dim else slice(None) for d in range(ndim)])
@@ -262,6 +274,7 @@ class _WithAmount(BasePruningMethod):
 
     def _slices(self, t):
         """The number of slices of `t` along `dim`, and how many to prune; raise unless it has several dimensions and this one."""
+        check_tensors(type(self).__name__, t=t)
         if t.ndim <= 1:
             raise TensorValueError("MG-E368", "Structured pruning can only be applied to multidimensional tensors. Found tensor of "
                                    f"shape {t.shape} with {t.ndim} dims")
@@ -291,6 +304,7 @@ class RandomUnstructured(_WithAmount):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        check_tensors(type(self).__name__, t=t, default_mask=default_mask)
         count = self._count(t.numel())
         mask = default_mask.clone()
         if count:
@@ -322,6 +336,7 @@ class L1Unstructured(_WithAmount):
     PRUNING_TYPE = "unstructured"
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        check_tensors(type(self).__name__, t=t, default_mask=default_mask)
         count = self._count(t.numel())
         mask = default_mask.clone()
         if count:
@@ -356,7 +371,7 @@ class RandomStructured(_WithAmount):
 
     def __init__(self, amount: float, dim: int = -1) -> None:
         super().__init__(amount)
-        self.dim = dim
+        self.dim = integer(dim, "dim", type(self).__name__)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         size, count = self._slices(t)
@@ -398,7 +413,7 @@ class LnStructured(_WithAmount):
     def __init__(self, amount: float, n: float, dim: int = -1) -> None:
         super().__init__(amount)
         self.n = n
-        self.dim = dim
+        self.dim = integer(dim, "dim", type(self).__name__)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         size, count = self._slices(t)
@@ -431,9 +446,10 @@ class CustomFromMask(BasePruningMethod):
     PRUNING_TYPE = "global"
 
     def __init__(self, mask: Tensor) -> None:
-        self.mask = mask
+        self.mask = instance(mask, Tensor, "mask", "CustomFromMask")
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        check_tensors(type(self).__name__, default_mask=default_mask)
         if default_mask.shape != self.mask.shape:
             raise AutogradAssertionError("MG-E368", f"default_mask shape {default_mask.shape} must match self.mask shape "
                                          f"{self.mask.shape}")

@@ -6,14 +6,17 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance
 from minigrad.creation import ones_like, zeros_like
+from minigrad.errors import AutogradAssertionError
+from minigrad.nn.modules.batchnorm import _BatchNorm
+from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
 from minigrad.ops import rsqrt
+from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from typing import Any
-
-    from minigrad.types import Tensor
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
@@ -44,11 +47,21 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 
 def copy_for_fusion(layer, bn):
     """Return a copy of `layer`; raise unless both modules can be fused."""
+    instance(layer, Module, "the layer", "fuse")
+    instance(bn, _BatchNorm, "bn", "fuse", "a batch normalization")
     if layer.training or bn.training:
-        raise AssertionError("Fusion only for eval!")
+        raise AutogradAssertionError("MG-E302", "Fusion only for eval!", fix="call .eval() on both modules")
     if bn.running_mean is None or bn.running_var is None:
-        raise AssertionError("bn.running_mean and bn.running_var must not be None")
+        raise AutogradAssertionError("MG-E302", "bn.running_mean and bn.running_var must not be None",
+                                     fix="a batch normalization with track_running_stats=True")
     return copy.deepcopy(layer)
+
+
+def check_tensors(function, optional=False, **values):
+    """Raise `TypeError` unless the values are tensors, or None if they are `optional`."""
+    for name, value in values.items():
+        if not (optional and value is None):
+            instance(value, Tensor, name, function)
 
 
 def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor | None,
@@ -68,6 +81,8 @@ def fuse_conv_bn_weights(conv_w: Tensor, conv_b: Tensor | None, bn_rm: Tensor, b
     >>> w.tolist(), b.tolist()
     ([[[0.5]]], [-0.5])
     """
+    check_tensors("fuse_conv_bn_weights", conv_w=conv_w, bn_rm=bn_rm, bn_rv=bn_rv)
+    check_tensors("fuse_conv_bn_weights", optional=True, conv_b=conv_b, bn_w=bn_w, bn_b=bn_b)
     bias = zeros_like(bn_rm) if conv_b is None else conv_b
     scale = (ones_like(bn_rm) if bn_w is None else bn_w) * rsqrt(bn_rv + bn_eps)
     shape = [1, -1] if transpose else [-1, 1]
@@ -95,8 +110,8 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """
     fused = copy_for_fusion(linear, bn)
     if bn.num_features not in (1, linear.out_features):
-        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
-                             f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}")
+        raise AutogradAssertionError("MG-E302", "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+                                     f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}")
     fused.weight, fused.bias = fuse_linear_bn_weights(fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight,
                                                       bn.bias)
     return fused
@@ -118,6 +133,8 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
     >>> w.tolist(), b.tolist()
     ([[0.5]], [-0.5])
     """
+    check_tensors("fuse_linear_bn_weights", linear_w=linear_w, bn_rm=bn_rm, bn_rv=bn_rv, bn_w=bn_w, bn_b=bn_b)
+    check_tensors("fuse_linear_bn_weights", optional=True, linear_b=linear_b)
     bias = zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * rsqrt(bn_rv + bn_eps)
     weight = linear_w * scale.unsqueeze(-1).to(linear_w.dtype)

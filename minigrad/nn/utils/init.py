@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING
 
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base.rule import in_words
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,8 +30,8 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Any:
     >>> nn.utils.skip_init(nn.Linear, 2, 3)
     Linear(in_features=2, out_features=3, bias=True)
     """
-    if not issubclass(module_cls, Module):
-        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
+        raise RuntimeError(f"skip_init(): argument 'module_cls' must be a subclass of Module, not {in_words(module_cls)}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     return module_cls(*args, **kwargs).to_empty(device=kwargs.get("device") or "cpu")

@@ -15,6 +15,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import eye, zeros_like
 from minigrad.dtypes import finfo
@@ -24,6 +25,7 @@ from minigrad.nn.modules.conv import _ConvTransposeNd
 from minigrad.nn.modules.module import Module
 from minigrad.nn.utils.parametrize import register_parametrization
 from minigrad.ops import allclose, cat, matrix_exp, mv, stack, vdot
+from minigrad.ops.base.rule import dimension, integer, real
 from minigrad.ops.linalg.factorizations import linalg_qr as qr
 from minigrad.ops.linalg.inverses import solve
 from minigrad.random import randn
@@ -42,6 +44,7 @@ def norm_except_dim(v, dim):
     """The norms of the parts of `v` along `dim`, with dimensions of size 1 for the others. For `dim` -1, the norm of all."""
     if dim == -1:
         return v.norm()
+    dim = dimension(dim, v.ndim)
     shape = [1] * v.ndim
     shape[dim] = v.shape[dim]
     return v.transpose(0, dim).reshape(v.shape[dim], -1).norm(2, 1).view(shape)
@@ -52,7 +55,7 @@ class _WeightNorm(Module):
 
     def __init__(self, dim: int | None = 0) -> None:
         super().__init__()
-        self.dim = -1 if dim is None else dim
+        self.dim = -1 if dim is None else integer(dim, "dim", "weight_norm")
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
@@ -86,12 +89,17 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     Returns:
         The module. Its parameters are ``parametrizations.weight.original0`` (g) and ``original1`` (v).
 
+    Raises:
+        ValueError: there is no such weight.
+        IndexError: it has no dimension `dim`.
+
     Salimans and Kingma, "Weight normalization", 2016. Mirrors ``torch.nn.utils.parametrizations.weight_norm``.
 
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
     >>> [(name, tuple(p.shape)) for name, p in layer.named_parameters() if "weight" in name]
     [('parametrizations.weight.original0', (2, 1)), ('parametrizations.weight.original1', (2, 3))]
     """
+    tensor_of(module, name)
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
     module._register_load_state_dict_pre_hook(_OldNames(name))
     return module
@@ -105,6 +113,8 @@ class _SpectralNorm(Module):
 
     def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
+        n_power_iterations = integer(n_power_iterations, "n_power_iterations", "spectral_norm")
+        dim, eps = integer(dim, "dim", "spectral_norm"), real(eps, "eps", "spectral_norm")
         if not -weight.ndim <= dim < weight.ndim:
             raise OutOfRangeError("MG-E367", "Dimension out of range", expected=f"in the range [-{weight.ndim}, {weight.ndim - 1}]",
                                   found=f"dim={dim}")
@@ -179,7 +189,8 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
 def tensor_of(module, name) -> Any:
     """Return the tensor of a module with a name; raise if there is none."""
-    weight = getattr(module, name, None)
+    instance(module, Module, "module", "a parametrization")
+    weight = getattr(module, instance(name, str, "name", "a parametrization"), None)
     if not isinstance(weight, Tensor):
         raise TensorValueError("MG-E367", f"Module '{module}' has no parameter or buffer with name '{name}'")
     return weight
@@ -246,8 +257,7 @@ class _Orthogonal(Module):
         """
         if Q.shape != self.shape:
             raise TensorValueError("MG-E367", f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of "
-                                              "shape "
-                                   f"{Q.shape}.")
+                                   f"shape {Q.shape}.")
         wide = Q.shape[-2] < Q.shape[-1]
         q = Q.mT if wide else Q
         n, k = q.shape[-2:]
@@ -344,7 +354,7 @@ def orthogonal(module: Module, name: str = "weight", orthogonal_map: str | None 
     if orthogonal_map is None:
         square = weight.shape[-2] == weight.shape[-1]
         orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
-    if orthogonal_map not in _OrthMaps.__members__:
+    if not isinstance(orthogonal_map, str) or orthogonal_map not in _OrthMaps.__members__:
         raise TensorValueError("MG-E367", 'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". '
                                f"Got: {orthogonal_map}")
     chosen = _Orthogonal(weight, _OrthMaps[orthogonal_map], use_trivialization=use_trivialization)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance, listed
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import ArgumentError, TensorValueError
 from minigrad.nn.modules.lists import ModuleDict, ModuleList
@@ -82,6 +83,9 @@ class ParametrizationList(ModuleList):
     """
 
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        modules = [instance(m, Module, "modules", "ParametrizationList", "sequence of Modules")
+                   for m in listed(modules, "modules", "ParametrizationList")]
+        instance(original, Tensor, "original", "ParametrizationList")
         if len(modules) == 0:
             raise TensorValueError("MG-E367", "ParametrizationList requires one or more modules.")
         super().__init__(modules)
@@ -129,7 +133,7 @@ class ParametrizationList(ModuleList):
             RuntimeError: a parametrization has no right inverse.
             ValueError: a right inverse returns something else than at the registration.
         """
-        new: Any = value
+        new: Any = instance(value, Tensor, "value", "right_inverse")
         with no_grad():
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
@@ -143,11 +147,10 @@ class ParametrizationList(ModuleList):
             else:
                 if not isinstance(new, Sequence):
                     raise TensorValueError("MG-E367", "'right_inverse' must return a sequence of tensors. Got "
-                                                      f"{type(new).__name__}.")
+                                           f"{type(new).__name__}.")
                 if len(new) != self.ntensors:
                     raise TensorValueError("MG-E367", "'right_inverse' must return a sequence of tensors of length "
-                                                      f"{self.ntensors}. "
-                                           f"Got a sequence of length {len(new)}.")
+                                           f"{self.ntensors}. Got a sequence of length {len(new)}.")
                 pairs = [(getattr(self, f"original{i}"), part, f"Tensor {i} returned by `right_inverse`", f"`original{i}`")
                          for i, part in enumerate(new)]
             for own, part, what, name in pairs:
@@ -179,8 +182,8 @@ def check_kept(result, dtype, shape, before, after):
         if getattr(result, what) != old:
             raise TensorValueError("MG-E367", f"Registering a parametrization may not change the {what} of the tensor, unless the "
                                    "`unsafe` flag is enabled.", expected=f"{before} {what}: {old}",
-                                   found=f"{after} {what}: {getattr(result, what)}", fix="register_parametrization(..., "
-                                                                                         "unsafe=True)")
+                                   found=f"{after} {what}: {getattr(result, what)}",
+                                   fix="register_parametrization(..., unsafe=True)")
 
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
@@ -199,6 +202,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     Mirrors ``torch.nn.utils.parametrize.register_parametrization``.
 
     Raises:
+        TypeError: `module` or `parametrization` is no module, or `tensor_name` no string.
         ValueError: there is no such tensor; or a result has the wrong type, shape or dtype.
 
     >>> from minigrad.nn.utils import parametrize
@@ -209,6 +213,9 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     >>> mg.equal(layer.weight, layer.weight.T), list(layer.state_dict())
     (True, ['parametrizations.weight.original'])
     """
+    instance(module, Module, "module", "register_parametrization")
+    instance(tensor_name, str, "tensor_name", "register_parametrization")
+    instance(parametrization, Module, "parametrization", "register_parametrization")
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         if not unsafe:
@@ -235,8 +242,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         module.parametrizations[tensor_name] = chain
     else:
         raise TensorValueError("MG-E367", f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
-                                          "with name "
-                               f"'{tensor_name}'")
+                               f"with name '{tensor_name}'")
     return module
 
 
@@ -328,8 +334,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         tensor = Parameter(tensor) if tensor.requires_grad else tensor
     else:
         raise TensorValueError("MG-E367", "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
-                                          "parametrized in "
-                               "terms of a sequence of tensors.")
+                               "parametrized in terms of a sequence of tensors.")
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
     register_tensor(module, tensor_name, tensor)
@@ -372,6 +377,7 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: Module,
     >>> a.parametrizations.weight.original is b.parametrizations.weight.original
     True
     """
+    instance(to_module, Module, "to_module", "transfer_parametrizations_and_params")
     if not is_parametrized(from_module):
         return to_module
     for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:

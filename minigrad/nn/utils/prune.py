@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance
 from minigrad.creation import ones_like
 from minigrad.errors import TensorTypeError, TensorValueError
+from minigrad.nn.modules.module import Module
 from minigrad.nn.utils._pruning_methods import (
     BasePruningMethod,
     CustomFromMask,
@@ -30,11 +32,11 @@ from minigrad.nn.utils._pruning_methods import (
     RandomUnstructured,
 )
 from minigrad.nn.utils.convert_parameters import parameters_to_vector
+from minigrad.ops.base.rule import in_words
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from minigrad.nn.modules.module import Module
     from minigrad.types import Tensor
 
 __all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
@@ -162,7 +164,10 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
     importance_scores = {} if importance_scores is None else importance_scores
     if not isinstance(importance_scores, dict):
         raise TensorTypeError("MG-E368", "global_unstructured(): importance_scores must be of type dict")
-    pairs = list(parameters)
+    pairs = [parameter_pair(pair) for pair in parameters]
+    if not (isinstance(pruning_method, type) and issubclass(pruning_method, BasePruningMethod)):
+        raise TensorTypeError("MG-E368", "global_unstructured(): argument 'pruning_method' must be a class of pruning methods, "
+                              f"not {in_words(pruning_method)}")
     scores = parameters_to_vector([importance_scores.get(pair, getattr(*pair)) for pair in pairs])
     masks = parameters_to_vector([getattr(module, name + "_mask", ones_like(getattr(module, name))) for module, name in pairs])
     method: Any = pruning_method(**kwargs)
@@ -175,6 +180,14 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
         tensor = getattr(module, name)
         custom_from_mask(module, name, mask[at:at + tensor.numel()].view_as(tensor))
         at += tensor.numel()
+
+
+def parameter_pair(pair):
+    """Return `pair` as a tuple; raise `TypeError` unless it is (module, name)."""
+    if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], Module) and isinstance(pair[1], str)):
+        raise TensorTypeError("MG-E368", "global_unstructured(): argument 'parameters' must be pairs (module, name), not "
+                              f"{in_words(pair)}")
+    return tuple(pair)
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
@@ -212,6 +225,7 @@ def remove(module: Module, name: str) -> Module:
     >>> list(prune.remove(layer, "weight").state_dict())
     ['bias', 'weight']
     """
+    instance(module, Module, "module", "remove")
     for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)
@@ -232,4 +246,5 @@ def is_pruned(module: Module) -> bool:
     >>> prune.is_pruned(nn.Linear(2, 1)), prune.is_pruned(nn.Sequential(prune.identity(nn.Linear(2, 1), "weight")))
     (False, True)
     """
+    instance(module, Module, "module", "is_pruned")
     return any(isinstance(hook, BasePruningMethod) for part in module.modules() for hook in part._forward_pre_hooks.values())

@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance, listed
 from minigrad.creation import arange, empty_like, tensor
 from minigrad.dtypes import int64
 from minigrad.errors import AutogradAssertionError, ShapeError, TensorValueError
 from minigrad.ops import cat, index_select, split, stack, transpose, unbind
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import integer, tensor_argument
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     >>> nn.utils.rnn.unpad_sequence(mg.tensor([[1., 2.], [3., 0.]]), mg.tensor([2, 1]), batch_first=True)
     [tensor([1., 2.]), tensor([3.])]
     """
+    tensor_argument("unpad_sequence", padded_sequences, "padded_sequences")
+    tensor_argument("unpad_sequence", lengths, "lengths", 2)
     x = padded_sequences if batch_first else transpose(padded_sequences, 0, 1)
     return [row[:length] for row, length in zip(unbind(x), lengths.tolist())]
 
@@ -120,6 +123,8 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
             if not isinstance(data, (list, tuple)) or len(data) != 2:
                 raise AutogradAssertionError("MG-E362", "Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
+        tensor_argument("PackedSequence", data, "data")
+        tensor_argument("PackedSequence", batch_sizes, "batch_sizes", 2)
         if batch_sizes.device.type != "cpu":
             raise TensorValueError("MG-E362", "batch_sizes should always be on CPU. Instances of PackedSequence should never be "
                                    "created manually. They should be instantiated by functions like pack_sequence and "
@@ -177,6 +182,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """
     if permutation is None:
         return None
+    tensor_argument("invert_permutation", permutation, "permutation")
     output = empty_like(permutation)
     output[permutation] = arange(0, permutation.numel(), device=permutation.device)
     return output
@@ -207,7 +213,8 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
             raise ShapeError("MG-E362", "'lengths' argument should be a 1D CPU int64 tensor",
                              found=f"{lengths.ndim}D {lengths.dtype}")
         lengths = lengths.tolist()
-    lengths = [int(length) for length in lengths]
+    lengths = [integer(length, "lengths", "pack_padded_sequence", "list of ints")
+               for length in listed(lengths, "lengths", "pack_padded_sequence", "list of ints or Tensor")]
     order = None
     if not enforce_sorted:
         places = sorted(range(len(lengths)), key=lambda i: -lengths[i])
@@ -250,8 +257,11 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     (tensor([[1., 2., 3.],
             [4., 5., 0.]]), tensor([3, 2]))
     """
+    instance(sequence, PackedSequence, "sequence", "pad_packed_sequence")
     sizes = sequence.batch_sizes.tolist()
     longest = len(sizes)
+    if total_length is not None:
+        total_length = integer(total_length, "total_length", "pad_packed_sequence")
     if total_length is not None and total_length < longest:
         raise TensorValueError("MG-E362", "Expected total_length to be at least the length of the longest sequence in input, but "
                                f"got total_length={total_length} and max sequence length being {longest}")
@@ -282,6 +292,7 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
     >>> nn.utils.rnn.pack_sequence([mg.tensor([4., 5.]), mg.tensor([1., 2., 3.])], enforce_sorted=False).data
     tensor([1., 4., 2., 5., 3.])
     """
+    sequences = listed(sequences, "sequences", "pack_sequence", "list of Tensors")
     return pack_padded_sequence(pad_sequence(sequences), [x.size(0) for x in sequences], enforce_sorted=enforce_sorted)
 
 

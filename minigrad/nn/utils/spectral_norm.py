@@ -5,43 +5,64 @@ from __future__ import annotations
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import ArgumentError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn.modules.conv import _ConvTransposeNd
+from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter, is_lazy
-from minigrad.nn.utils.weight_norm import find_hook
+from minigrad.nn.utils.weight_norm import find_hook, find_parameter
 from minigrad.ops import dot, mv
+from minigrad.ops.base.rule import integer, real, tensor_argument
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from minigrad.nn.modules.module import Module
     from minigrad.types import Tensor
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 
 
 class SpectralNorm:
-    """The forward pre-hook of `spectral_norm`: it divides the weight by an estimate of its largest singular value."""
+    """The forward pre-hook of `spectral_norm`: it divides the weight by an estimate of its largest singular value.
+
+    Args:
+        name, n_power_iterations, dim, eps: as in `spectral_norm`.
+
+    Raises:
+        ValueError: `n_power_iterations` is not positive.
+    """
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        n_power_iterations = integer(n_power_iterations, "n_power_iterations", "spectral_norm")
         if n_power_iterations <= 0:
             raise TensorValueError("MG-E367", "Expected n_power_iterations to be positive, but got "
                                    f"n_power_iterations={n_power_iterations}")
-        self.name = name
+        self.name = instance(name, str, "name", "spectral_norm")
         self.n_power_iterations = n_power_iterations
-        self.dim = dim
-        self.eps = eps
+        self.dim = integer(dim, "dim", "spectral_norm")
+        self.eps = real(eps, "eps", "spectral_norm")
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Any:
-        """Return the weight with `dim` first and all other dimensions in one."""
+        """Return the weight with `dim` first and all other dimensions in one.
+
+        Args:
+            weight (Tensor): of one dimension or more.
+        """
+        tensor_argument("spectral_norm", weight, "weight")
         if self.dim:
             weight = weight.permute(self.dim, *[d for d in range(weight.ndim) if d != self.dim])
         return weight.reshape(weight.shape[0], -1)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Any:
-        """Return the weight divided by its norm. The buffers u and v improve first, with `do_power_iteration`."""
+        """Return the weight divided by its norm. The buffers u and v improve first, with `do_power_iteration`.
+
+        Args:
+            module (Module): the layer with the weight and the buffers.
+            do_power_iteration (bool): whether to take `n_power_iterations` steps.
+        """
+        instance(module, Module, "module", "compute_weight")
         weight, u, v = (getattr(module, self.name + end) for end in ("_orig", "_u", "_v"))
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -54,17 +75,23 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Register the hook, the original weight and the buffers."""
+        """Register the hook, the original weight and the buffers.
+
+        Args:
+            module (Module): the layer.
+            name, n_power_iterations, dim, eps: as in `spectral_norm`.
+
+        Raises:
+            RuntimeError: the weight has a spectral norm.
+            ValueError: the weight is missing, or has no values yet.
+        """
         if find_hook(module, SpectralNorm, name) is not None:
             raise ArgumentError("MG-E367", f"Cannot register two spectral_norm hooks on the same parameter {name}")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
-        weight: Any = module._parameters[name]
-        if weight is None:
-            raise TensorValueError("MG-E367", f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        weight: Any = find_parameter(module, name, "spectral_norm")
         if is_lazy(weight):
             raise TensorValueError("MG-E367", "The module passed to `SpectralNorm` can't have uninitialized parameters. Make "
-                                              "sure to "
-                                   "run the dummy forward before applying spectral normalization")
+                                   "sure to run the dummy forward before applying spectral normalization")
         with no_grad():
             rows, columns = hook.reshape_weight_to_matrix(weight).shape
             u, v = (F.normalize(weight.new_empty(size).normal_(0, 1), dim=0, eps=eps) for size in (rows, columns))
@@ -77,7 +104,11 @@ class SpectralNorm:
         return hook
 
     def remove(self, module: Module) -> None:
-        """Make the normalized weight a parameter again."""
+        """Make the normalized weight a parameter again.
+
+        Args:
+            module (Module): the layer.
+        """
         with no_grad():
             weight = self.compute_weight(module, False)
         for end in ("", "_u", "_v", "_orig"):
@@ -106,7 +137,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
     Raises:
         RuntimeError: the weight has a spectral norm.
-        ValueError: `n_power_iterations` is not positive, or the weight is None.
+        ValueError: `n_power_iterations` is not positive, or there is no such weight.
 
     >>> layer = nn.utils.spectral_norm(nn.Linear(3, 2))
     >>> list(layer.state_dict())
