@@ -110,6 +110,27 @@ def device(type: DeviceLike, index: int | None = None) -> Device:
         return Device(kind, int(number) if number else None)
 
 
+class DeviceType(type):
+    """The type of `device`: a call is the function above, and every `Device` is an instance.
+
+    So programs may write ``isinstance(x, mg.device)``, and ``mg.device | None`` in an annotation.
+    """
+
+    make = staticmethod(device)
+
+    def __call__(cls, type, index=None):
+        return cls.make(type, index)
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Device)
+
+    def __repr__(cls):
+        return "<class 'minigrad.device'>"
+
+
+device = DeviceType("device", (), {"__doc__": device.__doc__, "__module__": __name__, "__slots__": ()})     # pyright: ignore
+
+
 def get_default_device() -> Device:
     """Return the device of new tensors. Mirrors ``torch.get_default_device``.
 

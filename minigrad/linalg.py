@@ -9,11 +9,14 @@
 Everything here is an op of ``minigrad/ops``, under the name that it has in torch.linalg. Mirrors ``torch/linalg/__init__.py``.
 """
 
+from importlib import import_module as _import_module
+
 from minigrad.errors import LinAlgError
 from minigrad.ops.base.keywords import accept_names_everywhere as _accept_names_everywhere
 from minigrad.ops.base.out import accept_out as _accept_out
 from minigrad.ops.linalg.contractions import linalg_cross as cross
 from minigrad.ops.linalg.contractions import matrix_power, multi_dot, vecdot
+from minigrad.ops.linalg.contractions import vander as _vander
 from minigrad.ops.linalg.determinants import linalg_det as det
 from minigrad.ops.linalg.determinants import linalg_slogdet as slogdet
 from minigrad.ops.linalg.elimination import linalg_lu as lu
@@ -43,3 +46,31 @@ __all__ = [
 cholesky_ex, eig, eigh, inv_ex = _accept_out(cholesky_ex), _accept_out(eig), _accept_out(eigh), _accept_out(inv_ex)
 qr, slogdet, solve_ex, svd = _accept_out(qr), _accept_out(slogdet), _accept_out(solve_ex), _accept_out(svd)
 globals().update(_accept_names_everywhere({_name: globals()[_name] for _name in __all__}))
+
+
+def vander(x, *, N=None):
+    """The Vandermonde matrix: row i has the powers 1, x[i], x[i]², ... Mirrors ``torch.linalg.vander``.
+
+    Args:
+        x (Tensor): (..., n).
+        N (int, optional): the number of powers; by default n.
+
+    >>> mg.linalg.vander(mg.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
+    """
+    flat = x.reshape(-1)
+    return _vander(flat, x.shape[-1] if N is None else N, increasing=True).reshape(*x.shape, -1)
+
+
+# Names of functional/_lu.py, which imports this file.
+_LATE = {"lu_factor": "lu_factor", "lu_factor_ex": "lu_factor_ex", "lu_solve": "linalg_lu_solve"}
+__all__ += ["vander", *_LATE]
+
+
+def __getattr__(name):
+    """Import what few programs use, when a program asks for it."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'minigrad.linalg' has no attribute {name!r}")
+    globals()[name] = getattr(_import_module("minigrad.functional._lu"), _LATE[name])
+    return globals()[name]

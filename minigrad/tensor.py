@@ -25,6 +25,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.surface.operators import use_operators
 from minigrad._core.surface.variable import new_tensor
+from minigrad._lazy import LateMethod
 from minigrad._tensor import elements, properties
 from minigrad._tensor.conversions import Conversions
 from minigrad.creation._arrays import as_array
@@ -476,6 +477,10 @@ def install_methods(functions):
         setattr(Tensor, name, function)
 
 
-install_methods(properties.METHODS | elements.METHODS)
+# Methods of sparse tensors, which few programs call.
+_SPARSE = ("_indices", "_nnz", "_values", "coalesce", "col_indices", "crow_indices", "dense_dim", "indices", "is_coalesced", "sparse_dim",
+           "sparse_mask", "to_sparse", "to_sparse_coo", "to_sparse_csr", "values")
+
+install_methods(properties.METHODS | elements.METHODS | {name: LateMethod("minigrad.sparse", name) for name in _SPARSE})
 use_tensor_class(Tensor)
 use_operators(Tensor)

@@ -24,3 +24,22 @@ __all__ = ["QR", "SVD", "DType", "Device", "DeviceLike", "Index", "Number", "Sig
 Number: TypeAlias = "bool | int | float | complex"
 DeviceLike: TypeAlias = "Device | str"
 Index: TypeAlias = "int | slice | EllipsisType | Tensor | Sequence[Any] | tuple[Any, ...] | None"
+
+# PyTorch's private names, for programs that import them: ``from torch.types import _int, _size``.
+_bool, _bytes, _complex, _float, _int, _str = bool, bytes, complex, float, int, str
+_size = "Size | list[int] | tuple[int, ...]"
+_dtype, _device, _layout = "DType", "Device", "layout"
+_TensorOrTensors = "Tensor | Sequence[Tensor]"
+_Number = (int, float, bool)
+FileLike: TypeAlias = "str | PathLike[str] | IO[bytes]"
+Storage: TypeAlias = Any
+
+
+def __getattr__(name):
+    """The classes that the annotations name, when a program asks for one: ``from torch.types import Device``."""
+    import minigrad
+    if name in ("Tensor", "Size"):
+        return getattr(minigrad, name)
+    if name == "Device":
+        return minigrad.device | str | int | None
+    raise AttributeError(f"module 'minigrad.types' has no attribute {name!r}")

@@ -18,10 +18,15 @@ import numpy as np
 
 from minigrad._arguments import instance
 from minigrad._core.graph.thread_state import current
+from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import TensorValueError
 from minigrad.ops.base.rule import integer, real
 
 __all__ = ["set_printoptions", "tensor_str"]
+
+
+# The default dtype and the complex one of the same precision print without their names.
+COMPLEX = {"float64": "complex128"}
 
 
 class PrintOptions:
@@ -152,18 +157,18 @@ def tensor_str(tensor, prefix="tensor("):
     """Return ``repr(tensor)``; `prefix` is ``"Parameter containing:\\ntensor("`` for a parameter."""
     array = tensor._meta.backend.kernels.to_host(tensor._array)
     indent = len(prefix.rpartition("\n")[2])
-    suffixes = []
+    suffixes, default = [], default_dtype()
     if array.size == 0:
         text = "[]"
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
-        plain = tensor.dtype.name == "float32"
+        plain = tensor.dtype is default
     else:
         summarise = array.size > options.threshold
         shown = abbreviate(array) if summarise else array
         form = ComplexFormatter(shown) if tensor.dtype.is_complex else Formatter(shown)
         text = format_nested(array, indent, summarise, form)
-        plain = tensor.dtype.name in ("float32", "int64", "bool", "complex64")
+        plain = tensor.dtype is default or tensor.dtype.name in ("int64", "bool", COMPLEX.get(default.name, "complex64"))
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
     if not plain:

@@ -1,9 +1,11 @@
 """Switches of the products of matrices on a GPU. Mirrors ``torch/backends/cuda/__init__.py``."""
 
+import contextlib as _contextlib
+
 from minigrad import cuda as _cuda
 
 __all__ = ["enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp", "flash_sdp_enabled", "is_built", "math_sdp_enabled",
-           "matmul", "mem_efficient_sdp_enabled"]
+           "matmul", "mem_efficient_sdp_enabled", "sdp_kernel"]
 
 
 def is_built():
@@ -72,3 +74,13 @@ def math_sdp_enabled():
     True
     """
     return True
+
+
+@_contextlib.contextmanager
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """Accepted as in PyTorch; attention is always computed by its formula. Deprecated there: use `nn.attention.sdpa_kernel`.
+
+    >>> with mg.backends.cuda.sdp_kernel(enable_flash=False):
+    ...     pass
+    """
+    yield {}

@@ -1,5 +1,6 @@
 """Functions of the root that few programs use. They are imported when you ask for them, as ``mg.sin_`` or ``mg.hann_window``.
 
+    _estimates.py   gradient, svd_lowrank, pca_lowrank
     _inplace.py     sin_(x), relu_(x) ...: the in-place methods as functions
     _layers.py      dropout, layer_norm, embedding ...: the arguments in the order that torch._C has, not that of nn.functional
     _numbers.py     range, asarray, unravel_index, windows, bits ...
@@ -9,6 +10,8 @@
 Mirrors ``torch/functional.py`` and the functions of ``torch._C._VariableFunctions``.
 """
 
+from minigrad.functional._estimates import *
+from minigrad.functional._estimates import __all__ as _estimates
 from minigrad.functional._inplace import *
 from minigrad.functional._inplace import __all__ as _inplace
 from minigrad.functional._layers import *
@@ -20,4 +23,19 @@ from minigrad.functional._numbers import __all__ as _numbers
 from minigrad.functional._settings import *
 from minigrad.functional._settings import __all__ as _settings
 
-__all__ = [*_inplace, *_layers, *_lu, *_numbers, *_settings]    # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_estimates, *_inplace, *_layers, *_lu, *_numbers, *_settings]    # pyright: ignore[reportUnsupportedDunderAll]
+
+# What PyTorch's module of this name has, too: programs write ``from torch.functional import Tensor, einsum``.
+_of_the_root = {"Tensor", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
+                "cartesian_prod", "cdist", "chain_matmul", "einsum", "istft", "meshgrid", "norm", "pca_lowrank", "split", "stft",
+                "svd_lowrank", "tensordot", "unique", "unique_consecutive"}
+
+
+def __getattr__(name):
+    """The functions that `minigrad` has from other modules."""
+    import minigrad
+    if name == "F":
+        return minigrad.nn.functional
+    if name in _of_the_root and hasattr(minigrad, name):
+        return getattr(minigrad, name)
+    raise AttributeError(f"module 'minigrad.functional' has no attribute {name!r}")

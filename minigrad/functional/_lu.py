@@ -9,6 +9,7 @@ Mirrors ``torch/functional.py`` (``lu``) and ``aten/src/ATen/native/BatchLinearA
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportIndexIssue=false
 # (the results of ops have no types inside the package)
 from minigrad.creation import eye, from_numpy, zeros
-from minigrad.errors import ShapeError
+from minigrad.errors import LinAlgError, ShapeError
 from minigrad.linalg import lu as linalg_lu
 from minigrad.linalg import solve_triangular
 from minigrad.ops import matmul, tril, triu
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from minigrad.types import Tensor
 
 __all__ = ["lu", "lu_solve", "lu_unpack"]
+
+LUFactor = namedtuple("linalg_lu_factor", "LU pivots")
+LUFactorEx = namedtuple("linalg_lu_factor_ex", "LU pivots info")
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: None = None) -> tuple[Tensor, ...]:
@@ -158,3 +162,64 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | Non
     P, L, U = lu_unpack(LU_data, LU_pivots)
     inner = solve_triangular(L, matmul(P.mT, tensor_argument("lu_solve", b, "b", 1)), upper=False, unitriangular=True)
     return solve_triangular(U, inner, upper=True)
+
+
+# ---- the same under the names of torch.linalg, which imports this file late -----------------------
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+    """The named pair (LU, pivots) of `minigrad.lu`. Mirrors ``torch.linalg.lu_factor``.
+
+    Raises:
+        RuntimeError: `A` has fewer than two dimensions, or `pivot` is False.
+
+    >>> mg.linalg.lu_factor(mg.tensor([[0., 1.], [2., 3.]])).pivots
+    tensor([2, 2], dtype=minigrad.int32)
+    """
+    return into(out, lu_factor, A, pivot=pivot) if out is not None else LUFactor(*lu(A, pivot))
+
+
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False,
+                 out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """The named triple (LU, pivots, info); info counts the first zero on the diagonal, 0 if there is none.
+
+    Mirrors ``torch.linalg.lu_factor_ex``.
+
+    Raises:
+        RuntimeError: `check_errors` is set and a matrix is singular.
+
+    >>> mg.linalg.lu_factor_ex(mg.zeros(2, 2)).info
+    tensor(1, dtype=minigrad.int32)
+    """
+    if out is not None:
+        return into(out, lu_factor_ex, A, pivot=pivot, check_errors=check_errors)
+    found = LUFactorEx(*lu(A, pivot, True))
+    if flag(check_errors, "check_errors", "lu_factor_ex") and bool((found.info != 0).any()):
+        raise LinAlgError("MG-E340", "linalg.lu_factor_ex: a matrix is singular: U has a zero on its diagonal")
+    return found
+
+
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False,
+                    out: Tensor | None = None) -> Tensor:
+    """The X with A X = B, from the results of `lu_factor` for A. Mirrors ``torch.linalg.lu_solve``.
+
+    Args:
+        LU, pivots (Tensor): of a square A.
+        B (Tensor): (..., n, k); (..., k, n) if not `left`.
+        left (bool): if False, solve X A = B.
+        adjoint (bool): A is replaced by its conjugate transpose.
+
+    >>> A, B = mg.tensor([[0., 1.], [2., 3.]]), mg.tensor([[1.], [5.]])
+    >>> mg.linalg.lu_solve(*mg.linalg.lu_factor(A), B)
+    tensor([[1.],
+            [1.]])
+    """
+    if out is not None:
+        return into(out, linalg_lu_solve, LU, pivots, B, left=left, adjoint=adjoint)
+    if not flag(left, "left", "lu_solve"):
+        return linalg_lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+    if not flag(adjoint, "adjoint", "lu_solve"):
+        return lu_solve(B, LU, pivots)
+    P, L, U = lu_unpack(LU, pivots)     # Aᴴ = Uᴴ Lᴴ Pᵀ
+    inner = solve_triangular(L.mH, solve_triangular(U.mH, B, upper=False), upper=True, unitriangular=True)
+    return matmul(P, inner)

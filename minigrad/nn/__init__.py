@@ -9,5 +9,5 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 __all__ += modules.__all__
 __all__ += [name for names in modules.LATE.values() for name in names]     # imported with their first use
 
-__getattr__, __dir__ = _lazy(__name__, ("common_types", "parallel"),
+__getattr__, __dir__ = _lazy(__name__, ("attention", "common_types", "parallel"),
                              {"modules": " ".join(modules.LATE_NAMES), "parallel": "DataParallel"})

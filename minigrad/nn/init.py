@@ -437,6 +437,29 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator)
 
 
+def _no_grad_uniform_(tensor, a, b, generator=None):
+    """`uniform_`, under the name that copies of PyTorch's layers use."""
+    return uniform_(tensor, a, b, generator)
+
+
+def _no_grad_normal_(tensor, mean, std, generator=None):
+    """`normal_`, under the name that copies of PyTorch's layers use."""
+    return normal_(tensor, mean, std, generator)
+
+
+def _no_grad_trunc_normal_(tensor, mean, std, a, b, generator=None):
+    """`trunc_normal_`, under the name that copies of PyTorch's layers use."""
+    return trunc_normal_(tensor, mean, std, a, b, generator)
+
+
+def _calculate_correct_fan(tensor, mode):
+    """The fan that `mode` names, in any case: ``"fan_in"`` or ``"fan_out"``."""
+    return _fan(tensor, mode.lower())
+
+
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
+
+
 def __getattr__(name):
     """The names of older PyTorch, without an underscore at the end: ``init.normal`` is `normal_`, with a warning."""
     new = globals().get(f"{name}_") if f"{name}_" in __all__ else None

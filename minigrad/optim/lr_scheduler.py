@@ -30,5 +30,10 @@ __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnneali
            "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
            "ReduceLROnPlateau", "SequentialLR", "StepLR"]
 
+
+class _LRScheduler(LRScheduler):
+    """The older name of `LRScheduler`, from which programs derive their own schedules."""
+
+
 for _class in __all__:      # programs print the place of a schedule, and PyTorch's is this module
     globals()[_class].__module__ = __name__

@@ -34,6 +34,16 @@ NAMES = {"lr": "learning rate", "eps": "epsilon value",
          "betas[0]": "beta parameter at index 0", "betas[1]": "beta parameter at index 1"}
 
 
+class _RequiredParameter:
+    """The default of an option that must be given, in optimizers that programs write: ``lr=required``."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
 class OptimizerError(MinigradError, ValueError):
     """An option is out of range, or a parameter cannot be optimized."""
 

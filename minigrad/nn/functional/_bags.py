@@ -34,7 +34,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         norm_type (float): the exponent of that norm.
         scale_grad_by_freq (bool): divide the gradient of a row by the number of its occurrences in `input`.
         mode (str): ``"sum"``, ``"mean"`` or ``"max"``.
-        sparse (bool): must be False.
+        sparse (bool): without effect: the gradient is dense.
         per_sample_weights (Tensor, optional): a factor for each index, for ``"sum"``.
         include_last_offset (bool): the last of the `offsets` is the number of indices.
         padding_idx (int, optional): an index that the bags leave out.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 # (the results of ops have no types inside the package)
 from minigrad._core.record.apply import call
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.errors import AutogradAssertionError, AutogradNotImplementedError, OutOfRangeError, ShapeError
+from minigrad.errors import AutogradAssertionError, OutOfRangeError, ShapeError
 from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
 from minigrad.ops.base.rule import integer, outside, real, tensor_argument, truth
 from minigrad.ops.linalg.norms import vector_norm
@@ -34,7 +34,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         max_norm (float, optional): first scale the rows with a larger norm down to this norm, in `weight` itself.
         norm_type (float): the exponent of that norm.
         scale_grad_by_freq (bool): divide the gradient of a row by the number of its occurrences in `input`.
-        sparse (bool): must be False.
+        sparse (bool): without effect: the gradient is dense. `optim.SparseAdam` takes it.
 
     Returns:
         Tensor: ``(*input.shape, D)``.
@@ -45,7 +45,6 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         IndexError: an index is not in [0, V).
         AssertionError: `padding_idx` is not in [-V, V).
         RuntimeError: the dtype or the dimensions do not fit.
-        NotImplementedError: `sparse` is True.
 
     >>> F.embedding(mg.tensor([1, 1, 0]), mg.tensor([[1., 2.], [3., 4.]]))
     tensor([[3., 4.],
@@ -59,8 +58,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     if input.dtype.name not in ("int64", "int32"):
         raise ShapeError("MG-E203", "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
                          f"Int; but got {input.dtype.name} instead", fix="input.long()")
-    if truth(sparse, "sparse", "embedding"):
-        raise AutogradNotImplementedError("MG-E332", "sparse gradients are not supported", fix="sparse=False")
+    truth(sparse, "sparse", "embedding")
     rows = weight.shape[0]
     if padding_idx is not None:
         if not -rows <= integer(padding_idx, "padding_idx", "embedding") < rows:
