@@ -433,7 +433,7 @@ class Tensor(Conversions, metaclass=Checked):
             return memo[id(self)]
         out = new_tensor(type(self), self._meta.backend.kernels.copy(self._array), self.requires_grad, self.device)
         memo[id(self)] = out
-        attributes = _attributes(self)
+        attributes = attributes_of(self)
         if attributes:
             out.__dict__.update(copy.deepcopy(attributes, memo))
         if self.grad is not None:
@@ -448,10 +448,10 @@ class Tensor(Conversions, metaclass=Checked):
                               stacklevel=2)
         array = self._meta.backend.kernels.to_host(self._array)
         where = () if self.device.type == "cpu" else (str(self.device),)
-        return _rebuild, (type(self), array, self.requires_grad, _attributes(self), *where)
+        return _rebuild, (type(self), array, self.requires_grad, attributes_of(self), *where)
 
 
-def _attributes(tensor):
+def attributes_of(tensor):
     """Return the attributes that a program has set on an instance of a subclass; interpreted, without our own fields."""
     return {name: value for name, value in getattr(tensor, "__dict__", {}).items() if name not in _OUR_FIELDS}
 

@@ -61,7 +61,7 @@ REASONS = {
         "a layer that few programs use, and not there yet",
     (r"torch\.nn", r"factory_kwargs|attention|grad|quantizable|common_types"): "helpers of PyTorch's own layers",
     (r"torch\.nn\.functional", ANY): "a helper of PyTorch's own functions",
-    (r"torch\.nn\.utils", ANY): "for memory formats and names that are deprecated in PyTorch",
+    (r"torch\.nn\.utils", ANY): "for memory formats, which minigrad does not have",
     (r"torch\.optim(\.lr_scheduler)?", ANY): "an optimiser or schedule that is not there yet",
     (r"torch\.autograd(\.\w+)?", ANY): "for the compiled autograd of PyTorch, or deprecated there",
     (r"torch\.func", ANY): "works on PyTorch's compiled graphs: minigrad has none",
