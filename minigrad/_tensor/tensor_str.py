@@ -150,10 +150,12 @@ def format_nested(array, indent, summarise, form):
 
 def tensor_str(tensor, prefix="tensor("):
     """Return ``repr(tensor)``; `prefix` is ``"Parameter containing:\\ntensor("`` for a parameter."""
-    array = tensor._meta.backend.kernels.to_host(tensor._array)
     indent = len(prefix.rpartition("\n")[2])
     suffixes = []
-    if array.size == 0:
+    array = None if tensor.is_meta else tensor._meta.backend.kernels.to_host(tensor._array)
+    if array is None:
+        text, plain = "...", tensor.dtype.name == "float32"
+    elif array.size == 0:
         text = "[]"
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
@@ -166,6 +168,8 @@ def tensor_str(tensor, prefix="tensor("):
         plain = tensor.dtype.name in ("float32", "int64", "bool", "complex64")
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
+    if array is None:
+        suffixes.append(f"size={tuple(tensor.shape)}")
     if not plain:
         suffixes.append(f"dtype={tensor.dtype}")
     suffixes += history_suffix(tensor)

@@ -48,7 +48,7 @@ REASONS = {
         "a typed storage, deprecated in PyTorch: use `x.untyped_storage()` or `x.numpy()`",
     (TENSOR, r"geqrf|orgqr|ormqr|eig|symeig|lstsq|solve|triangular_solve|lobpcg|lu(_solve)?|nuclear_norm|frobenius_norm"):
         "an older name: use `linalg` (`linalg.qr`, `linalg.eigh`, `linalg.lstsq`, `linalg.solve_triangular`, `linalg.matrix_norm`)",
-    (TENSOR, r"is_(distributed|ipu|maia|mtia|xla|mps|vulkan|xpu|meta|quantized|nested|mkldnn|sparse_csr)|ipu|mtia|xpu|"
+    (TENSOR, r"is_(distributed|ipu|maia|mtia|xla|mps|vulkan|xpu|quantized|nested|mkldnn|sparse_csr)|ipu|mtia|xpu|"
              r"to_padded_tensor"):
         "a kind of device or of memory that minigrad does not have",
     (TENSOR, r"(\w+)_"):

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.metadata import Device, DType
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty_like
+from minigrad.dtypes import as_device
+from minigrad.errors import AutogradNotImplementedError
 from minigrad.nn.modules import _hooks, _loading, _state, _tree
 from minigrad.nn.modules._hooks import (
     _backward_hooks,
@@ -436,6 +438,7 @@ class Module:
 
         Raises:
             TypeError: the dtype is not a floating point or complex one.
+            NotImplementedError: a parameter is on the device "meta", and has no values to move: see `to_empty`.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype
         minigrad.float64
@@ -448,6 +451,9 @@ class Module:
         device = next((a.device if isinstance(a, Tensor) else a for a in candidates if isinstance(a, (str, Device, Tensor))), None)
 
         def convert(t):
+            if t.is_meta and device is not None and as_device(device) is not t.device:
+                raise AutogradNotImplementedError("MG-E312", "Cannot copy out of meta tensor; no data! Please use nn.Module.to_empty() "
+                                                  "instead of nn.Module.to() when moving module from meta to a different device.")
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device=device)
         return self._apply(convert)
 
