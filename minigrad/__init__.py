@@ -30,6 +30,7 @@ from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
                              float64, get_default_device, get_default_dtype, half, iinfo, int8, int16, int32, int64, long,
                              promote_types, result_type, set_default_device, set_default_dtype, short, uint8)
+from minigrad.dtypes import use_meta as _use_meta
 from minigrad.errors import OutOfMemoryError, explain
 from minigrad.ops import *
 from minigrad.ops.shape.formats import (
@@ -71,6 +72,15 @@ newaxis = None
 __getattr__, __dir__ = _lazy(__name__, _late.MODULES, {**_late.NAMES, "ops": " ".join(_ops.LATE.values())})
 __all__ = [name for name in __dir__() if not name.startswith("_")]
 
+
+
+def _meta_kernels(device):
+    """The kernels of the device "meta"."""
+    from minigrad.kernels import meta
+    return meta.kernels_of(device)
+
+
+_use_meta(_meta_kernels)
 _upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()
 
 _stale = _pure.stale()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minigrad._core.graph.metadata import CPU, Device, named_dtype
+from minigrad._core.graph.metadata import CPU, Backend, Device, named_dtype
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype, operands_dtype, promote
 from minigrad._core.record.promotion import set_default_dtype as _set_default_dtype
@@ -48,15 +48,35 @@ def use_cuda(function):
     _cuda = function
 
 
+_meta_kernels = None    # returns the kernels of the device "meta"; the package sets it, because kernels are below the core's users
+_meta = None            # the device "meta", made when it is first used
+
+
+def use_meta(function):
+    """Set the function that returns the kernels of the device "meta"."""
+    global _meta_kernels
+    _meta_kernels = function
+
+
+def meta_device():
+    """The `Device` "meta", whose tensors have shapes and dtypes but no numbers."""
+    global _meta
+    if _meta is None:
+        made = Device("meta", None, Backend("meta"))
+        made.backend.use(_meta_kernels(made))
+        _meta = made
+    return _meta
+
+
 # The devices of new tensors: the last one is the default, and each `with device:` adds one. All threads share the list.
 _defaults = [CPU]
 
 # Devices of PyTorch on which minigrad cannot compute. A program may have `device("mps")`, but no tensor on it.
-ELSEWHERE = {"mps", "xpu", "meta", "xla", "hpu", "mtia"}
+ELSEWHERE = {"mps", "xpu", "xla", "hpu", "mtia"}
 
 
 def as_device(device: DeviceLike | None) -> Device:
-    """Convert an argument to a `Device`: None (the default device), a `Device`, or a string such as ``"cpu"`` or ``"cuda:0"``.
+    """Convert an argument to a `Device`: None (the default device), a `Device`, or a string such as ``"cpu"``, ``"cuda:0"`` or ``"meta"``.
 
     Raises:
         RuntimeError: minigrad cannot compute on this device, or not on this machine.
@@ -73,6 +93,8 @@ def as_device(device: DeviceLike | None) -> Device:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":
         return CPU
+    if kind == "meta" and _meta_kernels is not None and (number.isdecimal() or device == "meta"):
+        return meta_device()
     if kind in ELSEWHERE:
         raise ShapeError("MG-E310", f"minigrad cannot compute on {kind} devices", expected="cpu or cuda",
                          fix='device = "cuda" if minigrad.cuda.is_available() else "cpu"')
@@ -82,6 +104,8 @@ def as_device(device: DeviceLike | None) -> Device:
 
 def device(type: DeviceLike, index: int | None = None) -> Device:
     """Return the device `type`, such as ``"cpu"`` or ``"cuda:0"``. Mirrors ``torch.device``.
+
+    Tensors on the device ``"meta"`` have a shape and a dtype, but no memory and no numbers: ops compute the shapes of results.
 
     The device need not exist: a tensor on a device that does not exist is the error. In ``with device:``, new tensors are on
     the device.

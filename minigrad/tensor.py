@@ -164,14 +164,14 @@ class Tensor(Conversions, metaclass=Checked):
         return self._meta.backend.kernels.contiguous(self._array)
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 for an empty tensor.
+        """The address of the first element; 0 for an empty tensor, and on the device "meta".
 
         >>> x = mg.zeros(2)
         >>> x.data_ptr() == x.detach().data_ptr()
         True
         """
         array = self._array
-        if not self._meta.numel:
+        if not self._meta.numel or self.is_meta:
             return 0
         return address(array) if isinstance(array, np.ndarray) else array.address
 
@@ -235,6 +235,11 @@ class Tensor(Conversions, metaclass=Checked):
     def is_cuda(self):
         """Whether the tensor is on a GPU."""
         return self.device.type == "cuda"
+
+    @property
+    def is_meta(self):
+        """Whether the tensor is on the device "meta", where it has no numbers."""
+        return self.device.type == "meta"
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating point dtype.
@@ -434,7 +439,7 @@ class Tensor(Conversions, metaclass=Checked):
             return memo[id(self)]
         out = new_tensor(type(self), self._meta.backend.kernels.copy(self._array), self.requires_grad, self.device)
         memo[id(self)] = out
-        attributes = _attributes(self)
+        attributes = attributes_of(self)
         if attributes:
             out.__dict__.update(copy.deepcopy(attributes, memo))
         if self.grad is not None:
@@ -447,12 +452,14 @@ class Tensor(Conversions, metaclass=Checked):
                 warnings.warn(f"backward hook {hook!r} on tensor will not be serialized. If this is expected, you can decorate the "
                               "function with @minigrad.utils.hooks.unserializable_hook to suppress this warning", UserWarning,
                               stacklevel=2)
+        if self.is_meta:
+            return _rebuild_meta, (type(self), tuple(self.shape), self.stride(), self.dtype, self.requires_grad, attributes_of(self))
         array = self._meta.backend.kernels.to_host(self._array)
         where = () if self.device.type == "cpu" else (str(self.device),)
-        return _rebuild, (type(self), array, self.requires_grad, _attributes(self), *where)
+        return _rebuild, (type(self), array, self.requires_grad, attributes_of(self), *where)
 
 
-def _attributes(tensor):
+def attributes_of(tensor):
     """Return the attributes that a program has set on an instance of a subclass; interpreted, without our own fields."""
     return {name: value for name, value in getattr(tensor, "__dict__", {}).items() if name not in _OUR_FIELDS}
 
@@ -460,6 +467,14 @@ def _attributes(tensor):
 def _rebuild(cls, array, requires_grad, attributes=None, device="cpu"):
     """Make a tensor from its pickle: always a leaf, on the device where it was."""
     out = new_tensor(cls, array, requires_grad, as_device(device))
+    if attributes:
+        out.__dict__.update(attributes)
+    return out
+
+
+def _rebuild_meta(cls, shape, strides, dtype, requires_grad, attributes):
+    """Make a tensor on the device "meta" from its pickle."""
+    out = new_tensor(cls, empty_strided(shape, strides, dtype=dtype, device="meta")._array, requires_grad, as_device("meta"))
     if attributes:
         out.__dict__.update(attributes)
     return out

@@ -210,7 +210,7 @@ EXCEPTIONS = {
     "nn.init.sparse_": {"sparsity": value(0.5)}, "nn.init.trunc_normal_": {"a": value(-1.0), "b": value(1.0)},
     **{f"nn.utils.{name}": {"parameters": lambda m: [m.nn.Parameter(square(m))], "max_norm": value(1.0), "clip_value": value(1.0), "total_norm": lambda m: m.tensor(1.0),
                             "vec": ones(9), "tensors": lambda m: [square(m)]} for name in (
-        "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "vector_to_parameters")},
+        "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "vector_to_parameters")},
 }
 
 # Public names that compute nothing, or have no argument that could be wrong.

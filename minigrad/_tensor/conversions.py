@@ -114,7 +114,7 @@ class Conversions(Variable):
         'torch.DoubleTensor'
         """
         if dtype is None:
-            return f"torch.{'cuda.' * self.is_cuda}{TYPE_NAMES[self.dtype.name]}"
+            return f"torch.{'' if self.is_cpu else self.device.type + '.'}{TYPE_NAMES[self.dtype.name]}"
         if isinstance(dtype, str):
             package, _, name = dtype.partition(".")
             where, name = ("cuda", name[5:]) if name.startswith("cuda.") else ("cpu", name)
@@ -354,7 +354,7 @@ class Conversions(Variable):
         return tensor_str(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self._array.item(), spec) if self.ndim == 0 else object.__format__(self, spec)
+        return format(self._array.item(), spec) if self.ndim == 0 and not self.is_meta else object.__format__(self, spec)
 
     # ---- to NumPy and others --------------------------------------------------------------------------------
 

@@ -155,10 +155,12 @@ def format_nested(array, indent, summarise, form):
 
 def tensor_str(tensor, prefix="tensor("):
     """Return ``repr(tensor)``; `prefix` is ``"Parameter containing:\\ntensor("`` for a parameter."""
-    array = tensor._meta.backend.kernels.to_host(tensor._array)
     indent = len(prefix.rpartition("\n")[2])
     suffixes, default = [], default_dtype()
-    if array.size == 0:
+    array = None if tensor.is_meta else tensor._meta.backend.kernels.to_host(tensor._array)
+    if array is None:
+        text, plain = "...", tensor.dtype is default
+    elif array.size == 0:
         text = "[]"
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
@@ -171,6 +173,8 @@ def tensor_str(tensor, prefix="tensor("):
         plain = tensor.dtype is default or tensor.dtype.name in ("int64", "bool", COMPLEX.get(default.name, "complex64"))
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
+    if array is None:
+        suffixes.append(f"size={tuple(tensor.shape)}")
     if not plain:
         suffixes.append(f"dtype={tensor.dtype}")
     suffixes += history_suffix(tensor)

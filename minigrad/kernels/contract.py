@@ -1,11 +1,12 @@
 """The contract between the ops and a device: which kernels a device has, and what their arrays look like.
 
-A kernel is a function on arrays: it knows nothing of tensors, gradients or the graph. Three implementations have all kernels of
+A kernel is a function on arrays: it knows nothing of tensors, gradients or the graph. Four implementations have all kernels of
 `CONTRACT`:
 
     numpy_ref/      plain NumPy, for any strides and dtypes: the interpreted path, and the reference that tests compare with
     cpu/            C loops for contiguous arrays of the common dtypes; everything else goes to numpy_ref
     cuda/           kernels for a GPU, compiled by numba.cuda
+    meta/           for arrays without memory: the shapes and dtypes of results, and no numbers
 
 Conventions
   * x, y, w and g are arrays. A kernel returns a new array and leaves its arguments unchanged, unless its name ends in an

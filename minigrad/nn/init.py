@@ -181,6 +181,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
                       UserWarning, stacklevel=2)
+    if tensor.is_meta:
+        return tensor
     low, high = (a - mean) / std, (b - mean) / std
     with no_grad():
         if low > 2 or high < -2:

@@ -68,6 +68,11 @@ class LBFGS(Optimizer):
                                   "history_size": history_size, "line_search_fn": line_search_fn})
         check(len(self.param_groups) == 1, "LBFGS doesn't support per-parameter options (parameter groups)")
 
+    @property
+    def _params(self):
+        """The parameters, under the name by which subclasses in PyTorch read them."""
+        return self.param_groups[0]["params"]
+
     def step(self, closure: Callable[[], Any]) -> Any:      # pyright: ignore[reportIncompatibleMethodOverride]
         """Make up to `max_iter` steps.
 
@@ -170,7 +175,7 @@ class LBFGS(Optimizer):
 
     def _search(self, evaluate, t, d, start, max_ls):
         """Return the result of the line search, (point, number of evaluations). The parameters stay as they are."""
-        params = self.param_groups[0]["params"]
+        params = self._params
         saved = [p.clone() for p in params]
 
         def point(t):
@@ -183,12 +188,12 @@ class LBFGS(Optimizer):
 
     def _gradient(self):
         """Return the gradients of all parameters as a vector. A gradient of None counts as zeros."""
-        return cat([flatten(p.new_zeros(p.shape) if p.grad is None else p.grad) for p in self.param_groups[0]["params"]])
+        return cat([flatten(p.new_zeros(p.shape) if p.grad is None else p.grad) for p in self._params])
 
     def _move(self, t, d):
         """Add t d to the parameters."""
         at = 0
-        for p in self.param_groups[0]["params"]:
+        for p in self._params:
             numbers = view_as_real(p) if p.is_complex() else p
             numbers.add_(reshape(d[at:at + numbers.numel()], numbers.shape), alpha=t)
             at += numbers.numel()

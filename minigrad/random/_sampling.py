@@ -156,7 +156,10 @@ def mean_of(mean, dtype, function):
 
 def check_std(std):
     """Raise if a standard deviation, a number or a tensor of them, is negative."""
-    least = std.detach().min().item() if isinstance(std, Tensor) and std.numel() else 0 if isinstance(std, Tensor) else std
+    if isinstance(std, Tensor):
+        least = std.detach().min().item() if std.numel() and not std.is_meta else 0
+    else:
+        least = std
     if least < 0:
         raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {least}")
 
@@ -227,6 +230,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 def check_probabilities(p):
     """Raise unless a tensor holds floating point numbers from 0 to 1."""
     floating(p.dtype, "bernoulli")
+    if p.is_meta:
+        return
     array = p.device.backend.kernels.to_host(p._array)
     if not ((array >= 0) & (array <= 1)).all():
         raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")

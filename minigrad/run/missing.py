@@ -48,7 +48,7 @@ REASONS = {
         "a typed storage, deprecated in PyTorch: use `x.untyped_storage()` or `x.numpy()`",
     (TENSOR, r"geqrf|orgqr|ormqr|eig|symeig|lstsq|solve|triangular_solve|lobpcg|lu(_solve)?|nuclear_norm|frobenius_norm"):
         "an older name: use `linalg` (`linalg.qr`, `linalg.eigh`, `linalg.lstsq`, `linalg.solve_triangular`, `linalg.matrix_norm`)",
-    (TENSOR, r"is_(distributed|ipu|maia|mtia|xla|mps|vulkan|xpu|meta|quantized|nested|mkldnn|sparse_csr)|ipu|mtia|xpu|"
+    (TENSOR, r"is_(distributed|ipu|maia|mtia|xla|mps|vulkan|xpu|quantized|nested|mkldnn|sparse_csr)|ipu|mtia|xpu|"
              r"to_padded_tensor"):
         "a kind of device or of memory that minigrad does not have",
     (TENSOR, r"(\w+)_"):
@@ -61,7 +61,7 @@ REASONS = {
         "a layer that few programs use, and not there yet",
     (r"torch\.nn", r"factory_kwargs|attention|grad|quantizable|common_types"): "helpers of PyTorch's own layers",
     (r"torch\.nn\.functional", ANY): "a helper of PyTorch's own functions",
-    (r"torch\.nn\.utils", ANY): "for memory formats and names that are deprecated in PyTorch",
+    (r"torch\.nn\.utils", ANY): "for memory formats, which minigrad does not have",
     (r"torch\.optim(\.lr_scheduler)?", ANY): "an optimiser or schedule that is not there yet",
     (r"torch\.autograd(\.\w+)?", ANY): "for the compiled autograd of PyTorch, or deprecated there",
     (r"torch\.func", ANY): "works on PyTorch's compiled graphs: minigrad has none",

@@ -137,7 +137,7 @@ NOT_ITS_NUMBERS |= {f"Tensor.new_{name}.self" for name in ("zeros", "ones", "emp
 NOT_ITS_NUMBERS |= {"Tensor.new.self", "detach.input", "detach_.input", "asarray.copy", "nn.functional.embedding_bag.norm_type",
                     "lu.out", "batch_norm.training", "cudnn_enabled", "instance_norm.use_input_stats"}
 NOT_ITS_NUMBERS |= {f"{name}.train" for name in ("alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout")}
-NOT_ITS_NUMBERS |= {f"nn.utils.{name}.parameters" for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")}
+NOT_ITS_NUMBERS |= {f"nn.utils.{name}.parameters" for name in ("clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")}
 
 
 def arguments_of(call):

@@ -39,8 +39,16 @@ def test_snippets(snippet):
     same(snippet)
 
 
+@pytest.mark.differs(
+    what="`pack_padded_sequence` with a length above the number of steps",
+    there="It returns a packed sequence whose `batch_sizes` count more elements than it has. What reads it later fails.",
+    here="It raises a RuntimeError with the length and the number of steps.")
 def test_a_length_beyond_the_end():
-    """PyTorch returns a packed sequence without the missing elements."""
+    rnn = torch.nn.utils.rnn
+    packed = rnn.pack_padded_sequence(torch.ones(4, 2), [5, 1])
+    assert len(packed.data) == 5 and int(packed.batch_sizes.sum()) == 6
+    with pytest.raises(RuntimeError):
+        rnn.pad_packed_sequence(packed)
     with pytest.raises(RuntimeError, match="a length of 5 is larger than the number of steps, 4"):
         mg.nn.utils.rnn.pack_padded_sequence(mg.ones(4, 2), [5, 1])
 

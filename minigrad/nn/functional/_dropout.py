@@ -48,7 +48,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         return input
     if input.dtype.is_complex and p < 1:
         raise ShapeError("MG-E203", "dropout is not implemented for complex numbers", found=input.dtype.name)
-    if input.device.type != "cpu" and p < 1 and not inplace and input.dtype.is_floating_point:
+    if input.is_cuda and p < 1 and not inplace and input.dtype.is_floating_point:
         return call(NativeDropout.op, (input, stream(None), p))[0]    # pyright: ignore[reportIndexIssue]
     kernels = input.device.backend.kernels
     kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)

@@ -207,7 +207,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     check_differentiable("binary_cross_entropy", input)
     if weight is not None:
         tensor_argument("binary_cross_entropy", weight, "weight", 3)
-    if input.numel() and not (amin(input.detach()).item() >= 0 and amax(input.detach()).item() <= 1):
+    if input.numel() and not input.is_meta and not (amin(input.detach()).item() >= 0 and amax(input.detach()).item() <= 1):
         raise ShapeError("MG-E332", "all elements of input should be between 0 and 1",
                          fix="sigmoid(input), or the form with_logits")
     if not constant_factor(weight, input):
@@ -345,7 +345,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     eps = real(eps, "eps", "gaussian_nll_loss")
     if not isinstance(reduction, str) or reduction not in ("none", "mean", "sum"):
         raise TensorValueError("MG-E302", f"{in_words(reduction)} is not valid")
-    if var.numel() and amin(var.detach()).item() < 0:
+    if var.numel() and not var.is_meta and amin(var.detach()).item() < 0:
         raise TensorValueError("MG-E332", "var has negative entry/entries")
     v = var + (clamp_min(var.detach(), eps) - var.detach())
     d = input - target

@@ -135,7 +135,7 @@ def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tenso
     if input.numel() == 0:
         return scale_and_shift(input * 1, weight, None)
     eps = finfo(float32 if input.dtype is float16 else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
-    if input.device.type != "cpu" and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
+    if input.is_cuda and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
         return call(FusedRmsNorm.op, (input, weight, len(dims), eps))[0]
     x = wide(input)
     return cast_back(scale_and_shift(x * rsqrt(mean(x * x, dims, True) + eps), weight, None), input)

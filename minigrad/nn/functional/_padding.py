@@ -72,7 +72,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Tensor
             raise ShapeError("MG-E204", "narrow(): length must be non-negative.", expected=f"at most {size} elements removed",
                              found=f"padding ({before}, {after}) at dimension {dim} of input {list(input.shape)}")
     if mode == "constant":
-        return call(ConstantPadNd.op, (input, tuple(pad), 0 if value is None else input.new_full((), value).item()))
+        return call(ConstantPadNd.op, (input, tuple(pad), 0 if value is None else input.new_full((), value, device="cpu").item()))
     if mode != "circular":
         return call(PADS[mode][len(pad) // 2 - 1], (input, tuple(pad)))
     return circular(input, pad) if any(pad) else input.clone()

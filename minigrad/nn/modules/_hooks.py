@@ -5,7 +5,8 @@
     backward pre-hook   hook(module, grad_output) -> grad_output or None              when the gradients of the outputs are known
     backward hook       hook(module, grad_input, grad_output) -> grad_input or None   when the gradients of the inputs are known
 
-Each module has one table per kind. Four tables of this file serve all modules, and their hooks run first. A table maps the id of a
+Each module has one table per kind. Four tables of this file serve all modules, and their hooks run first. Three further tables have
+hooks on the registration of parameters, buffers and modules. A table maps the id of a
 handle to the hook, as in PyTorch, so programs may read and clear it. Few hooks have options (``with_kwargs``, ``always_call``). The
 ids of these hooks are in further tables, which a module gets with its first such hook. ``_backward_hook.py`` explains how the
 backward hooks see gradients.
@@ -35,6 +36,10 @@ _backward_pre_hooks, _backward_hooks = OrderedDict(), OrderedDict()
 # The ids of those that have options.
 _forward_pre_hooks_with_kwargs, _forward_hooks_with_kwargs = OrderedDict(), OrderedDict()
 _forward_hooks_always_called = OrderedDict()
+# Whether the backward hooks of all modules are full ones; it has no meaning while there are none.
+_kind = {"full": True}
+# Hooks on the registration of parameters, buffers and modules.
+_parameter_registration_hooks, _buffer_registration_hooks, _module_registration_hooks = OrderedDict(), OrderedDict(), OrderedDict()
 
 
 # ---- the call: `Module.__call__` comes here if there is a hook --------------------------------------------------
@@ -44,11 +49,10 @@ def call_with_hooks(module, args, kwargs):
     """Return ``module.forward(*args, **kwargs)`` with all hooks around it."""
     output, called = None, set()
     try:
-        backward = [*_backward_hooks.values(), *module._backward_hooks.values()]
         backward_pre = [*_backward_pre_hooks.values(), *module._backward_pre_hooks.values()]
-        partial = []        # hooks of `register_backward_hook`
-        if module._is_full_backward_hook is False:
-            backward, partial = list(_backward_hooks.values()), list(module._backward_hooks.values())
+        backward, partial = [], []      # full hooks, and those of `register_backward_hook`
+        (backward if _kind["full"] else partial).extend(_backward_hooks.values())
+        (partial if module._is_full_backward_hook is False else backward).extend(module._backward_hooks.values())
         for number, hook in (*_forward_pre_hooks.items(), *module._forward_pre_hooks.items()):
             with_kwargs = number in _forward_pre_hooks_with_kwargs or number in module._forward_pre_hooks_with_kwargs
             args, kwargs = call_forward_pre_hook(hook, with_kwargs, module, args, kwargs)
@@ -353,4 +357,97 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     ReLU (tensor([[1.]]),)
     Sequential (tensor([[1.]]),)
     """
+    choose_kind_of_all(True)
     return add(_backward_hooks, hook)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Deprecated: use `register_module_full_backward_hook`. Call ``hook(module, grad_input, grad_output)`` at the last node of each
+    module: see `Module.register_backward_hook`.
+
+    Returns:
+        A handle whose ``remove()`` removes the hook.
+
+    Raises:
+        RuntimeError: there is a full backward hook for all modules.
+
+    Mirrors ``torch.nn.modules.module.register_module_backward_hook``.
+
+    >>> from minigrad.nn.modules.module import register_module_backward_hook
+    >>> with register_module_backward_hook(lambda module, grad_input, grad_output: print(type(module).__name__, grad_input)):
+    ...     y = nn.ReLU()(mg.ones(1, requires_grad=True) * 1)
+    >>> y.backward()
+    ReLU (tensor([1.]),)
+    """
+    choose_kind_of_all(False)
+    return add(_backward_hooks, hook)
+
+
+def choose_kind_of_all(full):
+    """Record that the backward hooks of all modules are `full` or not; raise if there are hooks of the other kind."""
+    if _backward_hooks and _kind["full"] is not full:
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "
+                           "one of them.")
+    _kind["full"] = full
+
+
+# ---- hooks on what a module registers ------------------------------------------------------------------------------
+
+
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, param)`` whenever a module registers a parameter. What it returns is registered instead.
+
+    Returns:
+        A handle whose ``remove()`` removes the hook.
+
+    Mirrors ``torch.nn.modules.module.register_module_parameter_registration_hook``.
+
+    >>> from minigrad.nn.modules.module import register_module_parameter_registration_hook
+    >>> with register_module_parameter_registration_hook(lambda module, name, param: print(name, tuple(param.shape))):
+    ...     layer = nn.Linear(3, 2)
+    weight (2, 3)
+    bias (2,)
+    """
+    return add(_parameter_registration_hooks, hook)
+
+
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` whenever a module registers a buffer. What it returns is registered instead.
+
+    Returns:
+        A handle whose ``remove()`` removes the hook.
+
+    Mirrors ``torch.nn.modules.module.register_module_buffer_registration_hook``.
+
+    >>> from minigrad.nn.modules.module import register_module_buffer_registration_hook
+    >>> with register_module_buffer_registration_hook(lambda module, name, buffer: print(name)):
+    ...     layer = nn.BatchNorm1d(2)
+    running_mean
+    running_var
+    num_batches_tracked
+    """
+    return add(_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, name, submodule)`` whenever a module registers a module. What it returns is registered instead.
+
+    Returns:
+        A handle whose ``remove()`` removes the hook.
+
+    Mirrors ``torch.nn.modules.module.register_module_module_registration_hook``.
+
+    >>> from minigrad.nn.modules.module import register_module_module_registration_hook
+    >>> with register_module_module_registration_hook(lambda module, name, submodule: print(name, submodule)):
+    ...     model = nn.Sequential(nn.ReLU())
+    0 ReLU()
+    """
+    return add(_module_registration_hooks, hook)
+
+
+def call_registration_hooks(hooks, module, name, value):
+    """Call the hooks of one kind of registration. Return the value to register: `value` or what a hook returned."""
+    for hook in hooks.values():
+        result = hook(module, name, value)
+        value = value if result is None else result
+    return value

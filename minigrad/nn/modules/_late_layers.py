@@ -158,8 +158,8 @@ class EmbeddingBag(Module):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all processes. Here there is one process, so it is a `BatchNorm` of any dimension.
 
-    The arguments are as in `BatchNorm1d`, and `process_group` must be None. Mirrors ``torch.nn.SyncBatchNorm``, which trains on
-    GPUs only.
+    The arguments are as in `BatchNorm1d`, and `process_group` must be None. Mirrors ``torch.nn.SyncBatchNorm``, which in one
+    process is a `BatchNorm` too.
 
     >>> model = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)))
     >>> model[1](mg.ones(2, 2, 3, 3)).shape, type(model[1]).__name__

@@ -26,16 +26,26 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.metadata import Device, DType
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty_like
+from minigrad.dtypes import as_device
+from minigrad.errors import AutogradNotImplementedError
 from minigrad.nn.modules import _hooks, _loading, _state, _tree
 from minigrad.nn.modules._hooks import (
     _backward_hooks,
     _backward_pre_hooks,
+    _buffer_registration_hooks,
     _forward_hooks,
     _forward_pre_hooks,
+    _module_registration_hooks,
+    _parameter_registration_hooks,
+    call_registration_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
 )
 from minigrad.nn.modules._loading import _IncompatibleKeys  # noqa: F401  (programs import it from here)
 from minigrad.nn.parameter import Buffer, Parameter, is_lazy
@@ -46,13 +56,16 @@ if TYPE_CHECKING:
 
     from minigrad.types import DeviceLike
 
-__all__ = ["Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-           "register_module_full_backward_pre_hook"]
+__all__ = ["Module", "register_module_backward_hook", "register_module_buffer_registration_hook", "register_module_forward_hook",
+           "register_module_forward_pre_hook", "register_module_full_backward_hook", "register_module_full_backward_pre_hook",
+           "register_module_module_registration_hook", "register_module_parameter_registration_hook"]
 
 
 # PyTorch's names for the tables of hooks that serve all modules.
 _global_forward_pre_hooks, _global_forward_hooks = _forward_pre_hooks, _forward_hooks
 _global_backward_pre_hooks, _global_backward_hooks = _backward_pre_hooks, _backward_hooks
+_global_parameter_registration_hooks = _parameter_registration_hooks
+_global_buffer_registration_hooks, _global_module_registration_hooks = _buffer_registration_hooks, _module_registration_hooks
 
 try:
     from minigrad.nn.modules._quick import quicken
@@ -153,7 +166,7 @@ class Module:
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._remove_from_others(name, tables[1])
-            self._modules[name] = value
+            self._modules[name] = call_registration_hooks(_module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer):
             self._remove_from_others(name, tables[2])
             self.register_buffer(name, value, value.persistent)
@@ -166,12 +179,12 @@ class Module:
             if value is not None:
                 raise TypeError(f"cannot assign '{type(value).__name__}' as child module '{name}' (minigrad.nn.Module or None "
                                 "expected)")
-            self._modules[name] = None
+            self._modules[name] = call_registration_hooks(_module_registration_hooks, self, name, None)
         elif tables[2] is not None and name in tables[2]:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"cannot assign '{type(value).__name__}' as buffer '{name}' (minigrad.Tensor, minigrad.nn.Buffer "
                                 "or None expected)")
-            self._buffers[name] = value
+            self._buffers[name] = call_registration_hooks(_buffer_registration_hooks, self, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -240,6 +253,8 @@ class Module:
                             "required)")
         if param is not None and param.grad_fn is not None:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly.")
+        if param is not None and _parameter_registration_hooks:
+            param = call_registration_hooks(_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -262,7 +277,7 @@ class Module:
         self._check_name(name, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (minigrad.Tensor or None required)")
-        self._buffers[name] = tensor
+        self._buffers[name] = call_registration_hooks(_buffer_registration_hooks, self, name, tensor)
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -280,7 +295,7 @@ class Module:
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._check_name(name, "module")
-        self._modules[name] = module
+        self._modules[name] = call_registration_hooks(_module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Another name for `add_module`.
@@ -423,6 +438,7 @@ class Module:
 
         Raises:
             TypeError: the dtype is not a floating point or complex one.
+            NotImplementedError: a parameter is on the device "meta", and has no values to move: see `to_empty`.
 
         >>> nn.Linear(2, 1).to(mg.float64).weight.dtype
         minigrad.float64
@@ -435,6 +451,9 @@ class Module:
         device = next((a.device if isinstance(a, Tensor) else a for a in candidates if isinstance(a, (str, Device, Tensor))), None)
 
         def convert(t):
+            if t.is_meta and device is not None and as_device(device) is not t.device:
+                raise AutogradNotImplementedError("MG-E312", "Cannot copy out of meta tensor; no data! Please use nn.Module.to_empty() "
+                                                  "instead of nn.Module.to() when moving module from meta to a different device.")
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device=device)
         return self._apply(convert)
 
@@ -460,6 +479,16 @@ class Module:
         minigrad.Size([1, 2])
         """
         return self._apply(lambda t: empty_like(t, device=device), recurse)
+
+    def share_memory(self) -> Self:
+        """Call `Tensor.share_memory_` on every parameter and buffer: without effect, see there. Return this module.
+
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     nn.ReLU().share_memory()
+        ReLU()
+        """
+        return self._apply(lambda t: t.share_memory_())
 
     def float(self) -> Self:
         """Convert floating point parameters and buffers to float32. Return this module.

@@ -7,6 +7,7 @@ Pascanu et al., "On the difficulty of training recurrent neural networks", 2013.
 # (the results of ops have no types inside the package)
 
 import math
+import warnings
 
 from minigrad import _arguments
 from minigrad.autograd.grad_mode import no_grad
@@ -16,7 +17,7 @@ from minigrad.ops import abs, amax, clamp, ne, pow, stack, sum
 from minigrad.ops.base.rule import real, tensor_argument, truth
 from minigrad.tensor import Tensor
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 
 class NonFiniteNorm(MinigradError, RuntimeError):
@@ -126,6 +127,21 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
         total = get_total_norm(gradients_of(parameters), norm_type, error_if_nonfinite, foreach)
         clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Deprecated: use `clip_grad_norm_`, which this function calls. Mirrors ``torch.nn.utils.clip_grad_norm``.
+
+    >>> import warnings
+    >>> w = mg.tensor([3., 4.], requires_grad=True)
+    >>> (w * w / 2).sum().backward()
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     nn.utils.clip_grad_norm([w], 1.0), w.grad
+    (tensor(5.), tensor([0.6000, 0.8000]))
+    """
+    warnings.warn("`minigrad.nn.utils.clip_grad_norm` is now deprecated in favor of `minigrad.nn.utils.clip_grad_norm_`.",
+                  FutureWarning, stacklevel=2)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):

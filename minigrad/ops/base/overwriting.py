@@ -17,6 +17,7 @@ from minigrad.errors import ShapeError
 from minigrad.ops.base.rule import NUMBERS, Op, convert_number, op, tensor_argument, tensor_error, variant
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.shape.cat_split import select
+from minigrad.ops.shape.clone_cast import move
 from minigrad.ops.shape.views import expand
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def copy_(self, src: Tensor, non_blocking: bool = False) -> Tensor:
     tensor_argument("copy_", src, "other", 1)
     if not broadcasts_to(src._meta.shape, self._meta.shape):
         expand(src, *self._meta.shape)        # raises the error
+    src = move(src, self.device)
     return apply_inplace(Copy.op, self, (src,))
 
 

@@ -240,7 +240,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
         raise ShapeError("MG-E203", "masked_scatter: expected self and source to have same dtypes but got "
                          f"{input.dtype.name} and {source.dtype.name}")
     shape = broadcast_shape([input._meta, mask._meta])
-    if source.numel() < expand(mask, shape).sum().item():
+    if not mask.is_meta and source.numel() < expand(mask, shape).sum().item():
         raise ShapeError("MG-E204", "masked_scatter: expected source to have an element for each True in the mask",
                          found=f"{source.numel()}")
     return MaskedScatter.op, (input, source, mask)

@@ -105,7 +105,7 @@ def check_square(function, x, name="A", position=1):
 def raise_first_failure(function, info, code, message, fix):
     """Raise if `info`, an integer for each matrix of a batch, is not 0 everywhere. `message` formats the first other number."""
     numbers = info._array
-    if not numbers.any():
+    if info.is_meta or not numbers.any():
         return
     where = numbers.ravel().nonzero()[0][0]
     element = f"(Batch element {where}): " if info.ndim else ""

@@ -250,7 +250,7 @@ def max_unpool(function, n, rule, input, indices, kernel_size, stride, padding, 
     if indices.shape != input.shape:
         raise ShapeError("MG-E204", f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
                          f"got indices tensor with shape: {list(indices.shape)}")
-    if indices.numel() and not (indices.min().item() >= 0 and indices.max().item() < math.prod(plane)):
+    if indices.numel() and not indices.is_meta and not (indices.min().item() >= 0 and indices.max().item() < math.prod(plane)):
         bad = indices.min().item() if indices.min().item() < 0 else indices.max().item()
         raise ShapeError("MG-E301", f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, plane))})")
     if n == 1:

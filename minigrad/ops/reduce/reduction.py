@@ -132,7 +132,7 @@ class ProdDim(Op):
 def product_of_others(x, z, dims, keepdim):
     """For each element, the product of the others that it was multiplied with: z / x. If x contains a 0, it is the product
     before the element times the product after it."""
-    if not bool((x == 0)._array.any()):
+    if x.is_meta or not bool((x == 0)._array.any()):
         return expand_reduced(z, x.shape, dims, keepdim) / x
     rest = [d for d in range(x.ndim) if d not in dims]
     rows = x.permute(*rest, *dims).reshape(*[x.shape[d] for d in rest], count(x.shape, dims))

@@ -464,9 +464,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if classes <= 0:
             raise ShapeError("MG-E206", "Can not infer total number of classes from empty tensor.")
         return tensor.new_empty((*tensor.shape, classes))
-    if tensor.min().item() < 0:
+    known = not (tensor.is_meta and classes > 0)
+    if known and tensor.min().item() < 0:
         raise ShapeError("MG-E301", "Class values must be non-negative.")
-    largest = tensor.max().item()
+    largest = tensor.max().item() if known else 0
     if classes == -1:
         classes = largest + 1
     if classes <= 0:
