@@ -151,6 +151,8 @@ def format_nested(array, indent, summarise, form):
 def tensor_str(tensor, prefix="tensor("):
     """Return ``repr(tensor)``; `prefix` is ``"Parameter containing:\\ntensor("`` for a parameter."""
     array = tensor._meta.backend.kernels.to_host(tensor._array)
+    if tensor.dtype.name == "bfloat16":
+        array = array.astype(np.float32)
     indent = len(prefix.rpartition("\n")[2])
     suffixes = []
     if array.size == 0:

@@ -33,9 +33,9 @@ def draw_complex(draw, generator, shape, a, b, dtype):
 def uniform(generator, shape, low, high, dtype):
     if dtype.kind == "c":
         return draw_complex(uniform, generator, shape, low, high, dtype)
-    wide = np.dtype("float32") if dtype.name == "float16" else dtype
+    wide = np.dtype("float32") if dtype.itemsize == 2 else dtype
     x = generator.fractions(math.prod(shape), wide).reshape(shape)
-    if wide is not dtype:       # rounded to float16, the largest fractions are 1: they become 0
+    if wide is not dtype:       # rounded to 16 bits, the largest fractions are 1: they become 0
         x = x.astype(dtype)
         x[x == 1] = 0
         x = x.astype(wide)
@@ -48,7 +48,7 @@ def uniform(generator, shape, low, high, dtype):
 def normal(generator, shape, mean, std, dtype):
     if dtype.kind == "c":       # std is the standard deviation of the complex number
         return np.asarray(draw_complex(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
-    if dtype.name == "float16":
+    if dtype.itemsize == 2:
         return normal(generator, shape, mean, std, np.dtype("float32")).astype(dtype)
     count = math.prod(shape)
     x = normal_pairs(generator, count) if count < BLOCK else normal_blocks(generator, count, dtype)

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
-from minigrad.dtypes import finfo, float16, float32
+from minigrad.dtypes import finfo, float32
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn.functional._padding import pad
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import in_float32, wide
+from minigrad.ops.base.precision import in_float32, is_reduced, wide
 from minigrad.ops.base.rule import integer, integers, real, tensor_argument, truth
 from minigrad.ops.linalg.norms import vector_norm
 from minigrad.ops.nn.averaging import avg_pool2d
@@ -53,8 +53,8 @@ def moments(x, dims):
 
 
 def cast_back(z, input):
-    """Cast the result to float16 if the input has that dtype: it was computed in float32."""
-    return cast(z, float16) if input.dtype is float16 else z
+    """Cast the result to float16 or bfloat16 if the input has that dtype: it was computed in float32."""
+    return cast(z, input.dtype) if is_reduced(input.dtype) else z
 
 
 def scale_and_shift(x, weight, bias):
@@ -134,7 +134,7 @@ def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tenso
     dims = check_normalized_shape("rms_norm", input, normalized_shape, weight)
     if input.numel() == 0:
         return scale_and_shift(input * 1, weight, None)
-    eps = finfo(float32 if input.dtype is float16 else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
+    eps = finfo(float32 if is_reduced(input.dtype) else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
     if input.device.type != "cpu" and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
         return call(FusedRmsNorm.op, (input, weight, len(dims), eps))[0]
     x = wide(input)
@@ -188,10 +188,10 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 
 def has_rule(input, weight, bias):
-    """Whether group_norm and batch_norm can call the rule: all dtypes are equal, or float16 input with float32 parameters."""
+    """Whether group_norm and batch_norm can call the rule: all dtypes are equal, or 16-bit input with float32 parameters."""
     dtype = input.dtype
     return dtype.is_floating_point and all([
-        value is None or value.dtype is dtype or (dtype is float16 and value.dtype is float32) for value in (weight, bias)])
+        value is None or value.dtype is dtype or (is_reduced(dtype) and value.dtype is float32) for value in (weight, bias)])
 
 
 def per_channel(value, input):
@@ -251,7 +251,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
                     update_running(running_var, variance.detach() * (count / (count - 1)), momentum)
             return z
         if not any([value.requires_grad or tangent_of(value) is not None for value in (running_mean, running_var)]):
-            dtype = float32 if input.dtype is float16 else input.dtype
+            dtype = float32 if is_reduced(input.dtype) else input.dtype
             copy = is_grad_enabled()        # training may update them in place before the backward
             now = [value.detach().to(dtype, copy=copy) for value in (running_mean, running_var)]
             return call(NativeBatchNorm.op, (input, weight, bias, *now, False, eps))[0]

@@ -16,7 +16,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
-from minigrad.ops.base.precision import FLOAT16, in_float32, round_to, to_wide
+from minigrad.ops.base.precision import in_float32, is_reduced, round_to, to_wide
 from minigrad.ops.base.rule import (
     INT64,
     Linear,
@@ -323,7 +323,7 @@ class ElementwiseLoss(Op):
     def jvp_of(cls, args, outs, tangents):
         reduction = args[cls.op.params.index("reduction")]
         each = [NONE if name == "reduction" else value for name, value in zip(cls.op.params, args)]
-        if outs[0].dtype is FLOAT16:
+        if is_reduced(outs[0].dtype):
             each, tangents = in_single(each), in_single(tangents)
         total: Any = None
         for (formula, needs), t in zip(cls.op.formulas, tangents):
