@@ -18,7 +18,7 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad.ops.base.rule import is_reduced
 from minigrad.ops.shape.clone_cast import cast
 
-__all__ = ["FLOAT32", "SINGLE", "has_reduced", "in_float32", "is_reduced", "round_to", "to_wide", "wide"]
+__all__ = ["FLOAT32", "SINGLE", "has_reduced", "in_float32", "is_reduced", "round_to", "to_wide", "wide", "wide_on_cpu"]
 
 FLOAT32 = named_dtype("float32")
 SINGLE = np.dtype("float32")
@@ -32,6 +32,11 @@ def has_reduced(x):
 def to_wide(k, x):
     """Return a float16 or bfloat16 array as float32; other arrays as they are."""
     return k.cast(x, SINGLE) if has_reduced(x) else x
+
+
+def wide_on_cpu(k, x):
+    """`to_wide` for a NumPy array. A GPU multiplies float16 matrices many times as fast, so its arrays stay as they are."""
+    return k.cast(x, SINGLE) if isinstance(x, np.ndarray) and has_reduced(x) else x
 
 
 def round_to(k, z, x):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
+from minigrad.ops.base.precision import round_to, wide_on_cpu
 from minigrad.ops.base.rule import Linear, Op, op
 from minigrad.ops.nn.convolution_checks import check_operands, check_result, check_room, transposed_options, window_options
 from minigrad.ops.reduce.reduction import SumDim
@@ -38,6 +39,9 @@ class Convolution(Op):
     torch_names = {"x": "input", "w": "weight"}
 
     def forward(k, x, w, b, stride, padding, dilation, transposed, output_padding, groups):
+        like = x
+        if b is not None:       # rounded once, after the bias is added
+            x, w, b = wide_on_cpu(k, x), wide_on_cpu(k, w), wide_on_cpu(k, b)
         if transposed:
             shape = transposed_shape(x.shape, w.shape, stride, padding, dilation, output_padding, groups)
             z = k.conv_input(x, w, shape, stride, padding, dilation, groups)
@@ -45,7 +49,7 @@ class Convolution(Op):
             z = k.conv(x, w, stride, padding, dilation, groups)
         if b is not None:
             k.add_(z, k.view(b, (1, b.shape[0], *[1] * len(stride))))
-        return z
+        return round_to(k, z, like)
 
     def vjp_x(g, w, x_shape, stride, padding, dilation, transposed, groups):
         if not transposed:
