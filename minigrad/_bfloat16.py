@@ -14,7 +14,7 @@ import numpy as np
 from minigrad import kernels
 from minigrad._core.graph.metadata import add_bfloat16
 from minigrad.creation._legacy import tensor_type
-from minigrad.dtypes import TENSOR_TYPES, TYPE_NAMES    # pyright: ignore[reportAttributeAccessIssue]
+from minigrad.dtypes import TENSOR_TYPES, TYPE_NAMES  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.kernels.rounding import rounding_kernels
 
 try:

@@ -23,17 +23,13 @@ __all__ = ["rounding_kernels"]
 SINGLE = np.dtype(np.float32)
 
 # They compute nothing, or must return a view of their argument.
-UNCHANGED = frozenset("""accumulate copy_ add_ owns obeys_layout copy_with_layout empty full copy cast number to_host from_host fill_
-    view permute transpose expand unsqueeze select slice diagonal geometry storage as_strided real imag view_as_real
-    view_as_complex resize by_columns contiguous tril triu cat stack gather index_select index flip nextafter conj
-    """.split())
+UNCHANGED = frozenset(["accumulate", "copy_", "add_", "owns", "obeys_layout", "copy_with_layout", "empty", "full", "copy", "cast", "number", "to_host", "from_host", "fill_", "view", "permute", "transpose", "expand", "unsqueeze", "select", "slice", "diagonal", "geometry", "storage", "as_strided", "real", "imag", "view_as_real", "view_as_complex", "resize", "by_columns", "contiguous", "tril", "triu", "cat", "stack", "gather", "index_select", "index", "flip", "nextafter", "conj"])
 # They write to arguments, whose results are rounded too.
 WRITING = frozenset(("index_put_", "sgd_", "adam_"))
 # A Python number keeps all its digits, as in PyTorch. All other kernels round it to bfloat16 first.
 WIDE_NUMBERS = frozenset(("add", "sub", "rsub", "mul", "div", "floor_divide", "trunc_divide"))
 # Elementwise kernels on two operands, one of which may be a number.
-ROUND_NUMBERS = frozenset("""pow maximum minimum eq ne lt le gt ge atan2 hypot fmod remainder copysign heaviside fmax fmin logaddexp
-    logaddexp2 xlogy xlog1py""".split())
+ROUND_NUMBERS = frozenset(["pow", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "atan2", "hypot", "fmod", "remainder", "copysign", "heaviside", "fmax", "fmin", "logaddexp", "logaddexp2", "xlogy", "xlog1py"])
 
 
 def rounding_kernels(kernels, reference, dtype):

@@ -153,6 +153,8 @@ def apply_mixed(op, state, operands):
     """Run an elementwise op on any operands: tensors that broadcast, with mixed dtypes, and numbers."""
     if op.commutative and not isinstance(operands[0], TensorBase):
         operands = (operands[1], operands[0])       # 2 * x is x * 2, as in PyTorch
+    if state.autocast is not None:
+        operands = state.autocast.convert(op.name, operands)
     ranks = []
     first: TensorBase = None
     for x in operands:
@@ -193,6 +195,8 @@ def call(op, args):
     state = current()
     if op.inputs == 1 and not op.variadic and state.fast_path and is_plain(args[0]):
         return call_one(op, args, state)
+    if not state.fast_path and state.autocast is not None:
+        args = state.autocast.convert(op.name, args)
     i: cython.Py_ssize_t
     first: TensorBase = None
     backend: Backend = None

@@ -88,7 +88,7 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
     Args:
         input (Tensor): ``(..., *normalized_shape)``, of a floating point dtype.
         normalized_shape (int or sequence of int): the sizes of the last dimensions.
-        weight, bias (Tensor, optional): of shape `normalized_shape` and input's dtype.
+        weight, bias (Tensor, optional): of shape `normalized_shape` and input's dtype; for float16 and bfloat16 also float32.
         eps (float): ε.
 
     Mirrors ``torch.nn.functional.layer_norm``.
@@ -105,6 +105,9 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
         eps = real(eps, "eps", "layer_norm")
     if not input.dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f"layer_norm() is not implemented for {input.dtype.name}", fix="input.float()")
+    if is_reduced(input.dtype) and all(value is None or value.dtype is float32 for value in (weight, bias)) \
+            and (weight is not None or bias is not None):
+        return cast(layer_norm(cast(input, float32), normalized_shape, weight, bias, eps), input.dtype)
     if any(value is not None and value.dtype is not input.dtype for value in (weight, bias)):
         raise ShapeError("MG-E203", "layer_norm(): mixed dtype: all inputs must share same datatype.",
                          found=", ".join(value.dtype.name for value in (input, weight, bias) if value is not None))

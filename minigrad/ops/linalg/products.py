@@ -13,6 +13,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import ShapeError
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide_on_cpu
@@ -248,6 +249,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
         return into(out, addmm, input, mat1, mat2, beta=beta, alpha=alpha)
     if type(beta) is int and type(alpha) is int and beta == 1 and alpha == 1:
         return add_product(input, mat1, mat2)
+    input, mat1, mat2 = cast_operands("addmm", input, mat1, mat2)
     addmm_operands("addmm", input, mat1, mat2)
     return call(AddmmScaled.op, (input, mat1, mat2, *check_factors("addmm", mat1, beta, alpha)))
 

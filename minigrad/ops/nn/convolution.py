@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.precision import round_to, wide_on_cpu
 from minigrad.ops.base.rule import Linear, Op, op
 from minigrad.ops.nn.convolution_checks import check_operands, check_result, check_room, transposed_options, window_options
@@ -133,6 +134,7 @@ class ConvolutionWeight(Linear):
 
 def convolve(function, n, input, weight, bias, stride, padding, dilation, groups):
     """The common code of conv1d, conv2d and conv3d."""
+    input, weight, bias = cast_operands("conv", input, weight, bias)
     groups = check_operands(function, n, input, weight, bias, False, groups)
     stride, padding, dilation = window_options(function, n, stride, padding, dilation)
     x = unsqueeze(input, 0) if input.ndim == n + 1 else input
@@ -158,6 +160,7 @@ def same_padding(x, weight, dilation):
 
 def conv_transpose(function, n, input, weight, bias, stride, padding, output_padding, groups, dilation):
     """The common code of conv_transpose1d, conv_transpose2d and conv_transpose3d."""
+    input, weight, bias = cast_operands("conv", input, weight, bias)
     groups = check_operands(function, n, input, weight, bias, True, groups)
     stride, padding, dilation, more = transposed_options(function, n, stride, padding, dilation, output_padding)
     x = unsqueeze(input, 0) if input.ndim == n + 1 else input

@@ -16,6 +16,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.precision import in_float32, is_reduced, round_to, to_wide
 from minigrad.ops.base.rule import (
     INT64,
@@ -228,6 +229,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     tensor(1.1269)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    input, target, weight = cast_operands("cross_entropy", input, target, weight)
     if type(label_smoothing) is not float:
         label_smoothing = real(label_smoothing, "label_smoothing", "cross_entropy")
     if weight is None and label_smoothing == 0 and classes_of_rows(input, target):
