@@ -81,6 +81,7 @@ def _meta_kernels(device):
 
 
 _use_meta(_meta_kernels)
+_upcalls.bfloat16 = lambda: __getattr__("bfloat16")
 _upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()
 
 _stale = _pure.stale()

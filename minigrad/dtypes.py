@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minigrad._core.graph.metadata import CPU, Backend, Device, named_dtype
+from minigrad._core.graph.metadata import CPU, Backend, Device, limits_of, named_dtype
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype, operands_dtype, promote
 from minigrad._core.record.promotion import set_default_dtype as _set_default_dtype
@@ -245,7 +245,7 @@ def finfo(type: DType | None = None) -> np.finfo[Any]:
     kind = default_dtype() if type is None else as_dtype(type)
     if not kind.differentiable:
         raise AutogradTypeError("MG-E203", f"finfo() requires a floating point input type. Use iinfo() for {kind.name}.")
-    return np.finfo(kind.numpy)
+    return limits_of(kind)
 
 
 def iinfo(type: DType) -> np.iinfo[Any]:

@@ -107,7 +107,7 @@ def load(f: str | PathLike[str] | Any, map_location: Any = None, pickle_module: 
          mmap: bool | None = None, **pickle_load_args: Any) -> Any:
     """Load an object that `save` or ``torch.save`` wrote, or a dict (name -> tensor) from any safetensors file.
 
-    By default no code of the file runs. bfloat16 becomes float32.
+    By default no code of the file runs.
 
     Args:
         f (str, path or file): a file name, or an object with ``read``.

@@ -27,7 +27,8 @@ __all__ = ["STORAGES", "dump"]
 # dtype -> PyTorch's class of its storages
 STORAGES = {"float32": "FloatStorage", "float64": "DoubleStorage", "float16": "HalfStorage", "int64": "LongStorage",
             "int32": "IntStorage", "int16": "ShortStorage", "int8": "CharStorage", "uint8": "ByteStorage", "bool": "BoolStorage",
-            "complex64": "ComplexFloatStorage", "complex128": "ComplexDoubleStorage"}
+            "complex64": "ComplexFloatStorage", "complex128": "ComplexDoubleStorage",
+            "bfloat16": "BFloat16Storage"}
 
 
 class Global:

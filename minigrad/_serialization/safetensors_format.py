@@ -11,6 +11,7 @@ import json
 
 import numpy as np
 
+from minigrad._core.graph.metadata import named_dtype
 from minigrad._serialization.errors import SaveError
 from minigrad.creation import from_numpy
 from minigrad.tensor import Tensor
@@ -71,9 +72,9 @@ def read(data, path):
 
 
 def _tensor(name, dtype, shape, data):
-    """Make one tensor of a file. NumPy has no bfloat16, so it becomes float32, which has all of its numbers."""
+    """Make one tensor of a file."""
     if dtype == "BF16":
-        array = (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
+        array = np.frombuffer(data, "<u2").astype(np.uint16).view(named_dtype("bfloat16").numpy)
     elif dtype == "BOOL":
         array = np.frombuffer(data, np.uint8) != 0      # other bytes than 0 and 1 would be invalid bools
     elif dtype in DTYPES:
@@ -103,7 +104,7 @@ def _flatten(obj, path, arrays):
                             fix="another name")
         while name in arrays:       # {"a.b": x, "a": {"b": y}} has two tensors of one name
             name += "'"
-        arrays[name] = obj.detach().cpu().contiguous().numpy()
+        arrays[name] = obj.detach().cpu().contiguous()._array
         return {"tensor": name}
     if obj is None or isinstance(obj, (bool, int, float, str)):
         return {"value": obj}

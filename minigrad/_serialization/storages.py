@@ -19,7 +19,7 @@ __all__ = ["STORAGE_TYPES", "Locations", "Storage", "StorageType", "rebuild_para
 
 
 class StorageType:
-    """The class of a storage in a pickle. `dtype` is the name of its dtype in NumPy, None for bytes."""
+    """The class of a storage in a pickle. `dtype` is the name of its dtype, None for bytes."""
 
     def __init__(self, name, dtype):
         self.name, self.dtype = name, dtype
@@ -27,7 +27,6 @@ class StorageType:
 
 
 STORAGE_TYPES = {name: StorageType(name, dtype) for dtype, name in STORAGES.items()}
-STORAGE_TYPES["BFloat16Storage"] = StorageType("BFloat16Storage", "bfloat16")
 STORAGE_TYPES["UntypedStorage"] = StorageType("UntypedStorage", None)
 
 
@@ -41,14 +40,11 @@ class Storage:
         self.load(kind, data, swap)
 
     def load(self, kind, data, swap):
-        """Make an array of the bytes. NumPy has no bfloat16, so it becomes float32, which has all of its numbers."""
-        if kind.dtype == "bfloat16":
-            words = data.view(np.uint16)
-            self.array = ((words.byteswap() if swap else words).astype(np.uint32) << 16).view(np.float32)
-        elif kind.dtype == "bool":
+        """Make an array of the bytes."""
+        if kind.dtype == "bool":
             self.array = data != 0      # other bytes than 0 and 1 would be invalid bools
         else:
-            self.array = data if kind.dtype is None else data.view(kind.dtype)
+            self.array = data if kind.dtype is None else data.view(named_dtype(kind.dtype).numpy)
             if swap:
                 self.array.byteswap(inplace=True)
 

@@ -17,7 +17,7 @@ from collections import Counter, OrderedDict
 
 import numpy as np
 
-from minigrad._core.graph.metadata import DTYPES, Size
+from minigrad._core.graph.metadata import DTYPES, Size, named_dtype
 from minigrad._serialization.errors import UnsafeFileError
 from minigrad._serialization.storages import STORAGE_TYPES, rebuild_parameter, rebuild_tensor, rebuild_tensor_v3
 from minigrad.dtypes import device
@@ -98,6 +98,8 @@ def find(module, name):
     full = f"{module}.{name}"
     if full in safe_globals:
         return Class(safe_globals[full])
+    if full == "torch.bfloat16":
+        return named_dtype("bfloat16")
     if full not in KNOWN:
         raise Refusal(full)
     return KNOWN[full]

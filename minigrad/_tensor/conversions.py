@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.thread_state import current
 from minigrad._core.surface.variable import Variable
 from minigrad._tensor.tensor_str import tensor_str
@@ -117,6 +118,8 @@ class Conversions(Variable):
             return f"torch.{'' if self.is_cpu else self.device.type + '.'}{TYPE_NAMES[self.dtype.name]}"
         if isinstance(dtype, str):
             package, _, name = dtype.partition(".")
+            if name == "BFloat16Tensor":
+                named_dtype("bfloat16")         # adds the name to TENSOR_TYPES
             where, name = ("cuda", name[5:]) if name.startswith("cuda.") else ("cpu", name)
             if package not in ("torch", "minigrad") or name not in TENSOR_TYPES:
                 raise TensorValueError("MG-E302", f"invalid type: {dtype!r}", expected="torch.FloatTensor or its like")
@@ -144,6 +147,17 @@ class Conversions(Variable):
         tensor([1.5000], dtype=minigrad.float16)
         """
         return self.to(float16, memory_format=memory_format)
+
+    def bfloat16(self, memory_format: memory_format | None = None) -> Tensor:
+        """This tensor as bfloat16, which has the range of float32 and two to three decimal digits.
+
+        Raises:
+            ModuleNotFoundError: the package ml_dtypes is not installed.
+
+        >>> mg.tensor([1.5, 3.1416]).bfloat16()
+        tensor([1.5000, 3.1406], dtype=minigrad.bfloat16)
+        """
+        return self.to(named_dtype("bfloat16"), memory_format=memory_format)
 
     def float(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float32.
@@ -366,7 +380,7 @@ class Conversions(Variable):
 
         Raises:
             RuntimeError: it requires a gradient, and gradients are enabled.
-            TypeError: it is on a GPU.
+            TypeError: it is on a GPU, or is bfloat16, which NumPy does not have.
 
         Mirrors ``torch.Tensor.numpy``.
 
@@ -381,6 +395,8 @@ class Conversions(Variable):
                 return self.detach().cpu().numpy()
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                             "host memory first.")
+        if self.dtype.name == "bfloat16":
+            raise TensorTypeError("MG-E203", "Got unsupported ScalarType BFloat16", fix="x.float().numpy(): it has the same numbers")
         return self._array.view()
 
     def __dir__(self):

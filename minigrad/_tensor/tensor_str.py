@@ -158,6 +158,8 @@ def tensor_str(tensor, prefix="tensor("):
     indent = len(prefix.rpartition("\n")[2])
     suffixes, default = [], default_dtype()
     array = None if tensor.is_meta else tensor._meta.backend.kernels.to_host(tensor._array)
+    if tensor.dtype.name == "bfloat16" and array is not None:
+        array = array.astype(np.float32)
     if array is None:
         text, plain = "...", tensor.dtype is default
     elif array.size == 0:

@@ -87,7 +87,7 @@ def array_of_numbers(data, dtype):
         if kind in "bi":
             check_range(array, dtype)
             return array
-        if kind in "uO" and dtype is not None and dtype.kind in "fcb":
+        if kind in "uO" and dtype is not None and dtype.kind in "fcbV":
             try:
                 return array.astype(dtype)
             except OverflowError as error:

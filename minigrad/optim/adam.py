@@ -68,7 +68,7 @@ class Adam(Optimizer):
                 state["max_exp_avg_sq"] = zeros_like(param)
         state["step"] += 1
         beta1, beta2 = group["betas"]
-        param.device.backend.kernels.adam_(
+        param._meta.backend.kernels.adam_(
             param._array, grad._array, state["exp_avg"]._array, state["exp_avg_sq"]._array,
             state["max_exp_avg_sq"]._array if group["amsgrad"] else None, int(state["step"]), float(group["lr"]), beta1, beta2,
             group["eps"], group["weight_decay"], group["decoupled_weight_decay"], group["maximize"])

@@ -67,6 +67,6 @@ class SGD(Optimizer):
         first = buffer is None
         if momentum and buffer is None:
             buffer = state["momentum_buffer"] = empty_like(param)
-        param.device.backend.kernels.sgd_(
+        param._meta.backend.kernels.sgd_(
             param._array, grad._array, None if buffer is None else buffer._array, float(group["lr"]), momentum, group["dampening"],
             group["weight_decay"], group["nesterov"], group["maximize"], first)

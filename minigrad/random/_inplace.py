@@ -98,7 +98,7 @@ def bernoulli_(self, p: float | Tensor = 0.5, *, generator: Generator | None = N
 DOUBLE = np.dtype("float64")
 
 # The integers up to here are numbers of the dtype: `random_` without arguments draws from them.
-WHOLE = {"float16": 2 ** 11, "float32": 2 ** 24, "float64": 2 ** 53, "bool": 1}
+WHOLE = {"bfloat16": 2 ** 8, "float16": 2 ** 11, "float32": 2 ** 24, "float64": 2 ** 53, "bool": 1}
 
 
 def check_continuous(x, name):

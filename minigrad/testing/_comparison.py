@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["NotCloseError", "assert_close"]
 
 # dtype -> rtol, atol. Numbers of other dtypes must be equal.
-TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
+TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7),
               "complex64": (1.3e-6, 1e-5), "complex128": (1e-7, 1e-7)}
 
 
@@ -56,8 +56,8 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
             element by element; the types of the sequences and mappings may differ.
         allow_subclasses (bool, optional): if False, both types must be the same; if True, one may be a subclass of the other.
         rtol, atol (float, optional): give both or none. The defaults depend on the dtype, and are the larger ones of two dtypes:
-            1e-3 and 1e-5 for float16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64, likewise for complex dtypes. Numbers
-            of other dtypes must be equal.
+            1e-3 and 1e-5 for float16, 1.6e-2 and 1e-5 for bfloat16, 1.3e-6 and 1e-5 for float32, 1e-7 and 1e-7 for float64,
+            likewise for complex dtypes. Numbers of other dtypes must be equal.
         equal_nan (bool, optional): whether a nan is close to a nan.
         check_device, check_dtype (bool, optional): whether the devices and dtypes must be equal. For Python numbers the dtype is
             the type.
@@ -179,6 +179,7 @@ def difference(a, e, rtol, atol, equal_nan):
     x, y = numbers_of(a), numbers_of(e)
     if rtol is None:
         rtol, atol = (max(pair) for pair in zip(tolerances(x.dtype), tolerances(y.dtype)))
+    x, y = [v.astype(np.float32) if v.dtype.name == "bfloat16" else v for v in (x, y)]
     common = np.result_type(x.dtype, y.dtype)
     common = np.dtype(np.int64) if common.kind in "bui" else common     # differences of small integers wrap around
     x, y = x.astype(common), y.astype(common)
@@ -206,7 +207,7 @@ def difference(a, e, rtol, atol, equal_nan):
 
 def numbers_of(x):
     """A tensor, array or number as an array."""
-    return x.detach().cpu().numpy() if isinstance(x, Tensor) else np.asarray(plain(x))
+    return x.detach().cpu()._array if isinstance(x, Tensor) else np.asarray(plain(x))
 
 
 def tolerances(dtype):

@@ -20,6 +20,7 @@ cdef class Backend:
     cdef readonly object view
     cdef readonly object recycle
     cdef recycler_t recycler
+    cdef readonly Backend rounding
     cdef readonly list metas
     cdef readonly list recent
 
@@ -38,6 +39,7 @@ cdef class Meta:
     cdef readonly int ndim
     cdef bint fits(self, Meta other)
 
+cpdef Backend backend_of(DType dtype, Device device)
 cpdef Meta meta_of(object array, Device device)
 cpdef Meta make_meta(tuple shape, DType dtype, Device device)
 cpdef DType dtype_of(object array)

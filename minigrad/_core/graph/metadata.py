@@ -25,7 +25,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradTypeError, ShapeError
 
 __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
-           "dtype_of", "dtype_of_numpy", "make_meta",
+           "add_bfloat16", "dtype_of", "dtype_of_numpy", "limits_of", "make_meta",
            "meta_of", "named_dtype"]
 
 # The categories of type promotion, lowest first (torch: c10/core/ScalarType.h, promoteTypes).
@@ -162,6 +162,9 @@ DTYPES = tuple(
 )
 _BY_NAME = {d.name: d for d in DTYPES}
 _BY_NUMPY = {d.numpy: d for d in DTYPES}
+_LIMITS = {}        # DType -> its limits, where np.finfo does not know them
+# The index of bfloat16, which NumPy lacks. Its `DType` is made when a program first needs it: see Note [bfloat16].
+BFLOAT16 = cython.declare(cython.int, len(DTYPES))
 # _BY_NUMBER: NumPy's type number -> DType. Several numbers may mean one dtype (long and long long).
 MOST_NUMBERS = cython.declare(cython.int, 24)
 MOST_ELEMENTS = (1 << 63) - 1       # the largest number of elements, and the largest size: both are int64
@@ -173,12 +176,37 @@ ndarray = cython.declare(object, np.ndarray)
 
 def named_dtype(name):
     """The `DType` with this name. A pickle calls this function too."""
+    if name == "bfloat16" and name not in _BY_NAME:
+        return upcalls.bfloat16()
     return _BY_NAME[name]
+
+
+def limits_of(dtype):
+    """The limits of a floating point dtype, with the attributes of `np.finfo`."""
+    return _LIMITS.get(dtype) or np.finfo(dtype.numpy)
+
+
+def add_bfloat16(kernels, limits):
+    """Make the `DType` bfloat16, whose tensors compute with `kernels`. The package ml_dtypes has registered it with NumPy.
+
+    Note [bfloat16]
+        NumPy computes sums of bfloat16 numbers in bfloat16, and PyTorch in float32. So bfloat16 tensors have a backend of
+        their own, ``CPU.backend.rounding``. Its kernels convert bfloat16 arrays to float32, call the ordinary kernel, and
+        round the result (``kernels/rounding.py``). A tensor reaches its kernels through its `Meta`. So other dtypes pay
+        nothing for this.
+    """
+    found = _BY_NAME["bfloat16"] = DType("bfloat16", BFLOAT16, FLOAT)
+    _BY_NUMPY[found.numpy] = found
+    _LIMITS[found] = limits
+    CPU.backend.set_rounding(kernels)
+    return found
 
 
 def dtype_of_numpy(dtype):
     """The `DType` of a NumPy dtype. Raises `TypeError` if no tensor can have this dtype."""
     found = _BY_NUMPY.get(dtype)
+    if found is None and dtype.name == "bfloat16":
+        return named_dtype("bfloat16")
     if found is None:
         names = ", ".join([d.name for d in DTYPES])
         raise AutogradTypeError("MG-E305", f"can't convert np.ndarray of type {dtype}. The only supported types are: {names}.")
@@ -213,7 +241,8 @@ class Backend:
         self.accumulate = self.copy_ = self.view = None
         self.recycle = None         # a capsule with the function that takes unused arrays back into the pool, or None
         self.recycler = find_recycler(None)     # the address of that function
-        self.metas = [{} for _ in DTYPES]
+        self.rounding = None        # the backend of the bfloat16 tensors on this kind of device, see Note [bfloat16]
+        self.metas = [{} for _ in range(len(DTYPES) + 1)]
         self.recent = [None] * RECENT       # see meta_of
 
     def use(self, kernels):
@@ -225,6 +254,11 @@ class Backend:
         self.recycle = kernels.recycle
         self.recycler = find_recycler(kernels.recycle)
         return before
+
+    def set_rounding(self, kernels):
+        """Use `kernels` for bfloat16 tensors."""
+        self.rounding = Backend(self.name)
+        self.rounding.use(kernels)
 
 
 @cython.binding(False)
@@ -280,7 +314,7 @@ class Meta:
         self.size = size_of(shape)
         self.dtype = dtype
         self.device = device
-        self.backend = device.backend
+        self.backend = backend_of(dtype, device)
         numel = self.size.numel()
         if numel > MOST_ELEMENTS:
             raise ShapeError("MG-E206", "numel: integer multiplication overflow", found=f"shape {list(shape)}")
@@ -300,6 +334,16 @@ class Meta:
 
     def __repr__(self):
         return f"Meta(shape={self.shape}, dtype={self.dtype.name}, device={self.device})"
+
+
+def backend_of(dtype, device):
+    """The `Backend` that computes with tensors of `dtype` on `device`."""
+    if dtype.index != BFLOAT16:
+        return device.backend
+    if device.backend.rounding is None:
+        raise ShapeError("MG-E310", f"minigrad computes with bfloat16 on the CPU only, not on {device}",
+                         fix="x.half(), for float16 on a GPU")
+    return device.backend.rounding
 
 
 def make_meta(shape, dtype, device):

@@ -8,6 +8,7 @@ cdef class Modes:
     cdef public object saved_hooks_disabled
     cdef readonly object keeper
     cdef public tuple interceptors
+    cdef public object autocast
 
 cdef class State(Modes):
     cdef public bint fast_path

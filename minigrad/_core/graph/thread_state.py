@@ -43,6 +43,7 @@ class Modes:
         self.saved_hooks_disabled = None    # the message of disable_saved_tensors_hooks(), or None outside of it
         self.keeper = None              # copies saved tensors before a write: allow_mutation_on_saved_tensors()
         self.interceptors = ()          # the stack of interceptors: interceptor.py
+        self.autocast = None            # converts the arguments of ops: minigrad/amp/autocast_mode.py. None outside of autocast()
 
 
 @cython.cfunc
@@ -57,6 +58,7 @@ def copy_modes(source: Modes, target: Modes) -> object:
     target.saved_hooks_disabled = source.saved_hooks_disabled
     target.keeper = source.keeper
     target.interceptors = source.interceptors
+    target.autocast = source.autocast
     return None
 
 
@@ -87,7 +89,7 @@ class State(Modes):
                 and self.forward_enabled == modes.forward_enabled and self.multithreading == modes.multithreading
                 and self.grad_layout == modes.grad_layout and self.saved_hooks is modes.saved_hooks
                 and self.saved_hooks_disabled is modes.saved_hooks_disabled and self.keeper is modes.keeper
-                and self.interceptors is modes.interceptors)
+                and self.interceptors is modes.interceptors and self.autocast is modes.autocast)
 
     def restore(self, modes):
         """Set all modes to the copy `modes`. See Note [A backward puts the modes back]."""
@@ -105,7 +107,7 @@ class State(Modes):
     def update_derived(self):
         """Update `forward` and `fast_path`, which are derived from the modes."""
         self.forward = _dual_level and self.forward_enabled and not self.inference
-        self.fast_path = not self.inference and not self.forward and not self.interceptors
+        self.fast_path = not self.inference and not self.forward and not self.interceptors and self.autocast is None
 
     def set_keeper(self, keeper):
         """Set `keeper`. While any thread has a keeper, the writes of all threads are announced."""
@@ -116,6 +118,11 @@ class State(Modes):
     def set_interceptors(self, interceptors):
         """Set the stack of interceptors, and update `fast_path`."""
         self.interceptors = interceptors
+        self.update_derived()
+
+    def set_autocast(self, autocast):
+        """Set what converts the arguments of ops, or None, and update `fast_path`."""
+        self.autocast = autocast
         self.update_derived()
 
 

@@ -17,6 +17,7 @@ class Upcalls:
     device: Any = None              # device(name) -> Device: a pickle calls it
     enter_device: Any = None        # enter_device(device): new tensors are on this device, until exit_device()
     exit_device: Any = None
+    bfloat16: Any = None            # bfloat16() -> the DType, made now
     clone: Any = None               # clone(tensor) -> tensor
     copied: Any = None              # copied(tensor) -> tensor: also a copy, recorded as a write to new memory
     sum_to: Any = None              # sum_to(tensor, shape) -> tensor

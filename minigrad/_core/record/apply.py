@@ -19,7 +19,7 @@ import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
 from cython.cimports.minigrad._core.graph.capi import try_call1, try_call2, try_call3, try_call5, try_call6
-from cython.cimports.minigrad._core.graph.metadata import Device, DType, Meta, meta_of
+from cython.cimports.minigrad._core.graph.metadata import Backend, Device, DType, Meta, backend_of, meta_of
 from cython.cimports.minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.record.forward_ad import push_tangents
@@ -153,6 +153,8 @@ def apply_mixed(op, state, operands):
     """Run an elementwise op on any operands: tensors that broadcast, with mixed dtypes, and numbers."""
     if op.commutative and not isinstance(operands[0], TensorBase):
         operands = (operands[1], operands[0])       # 2 * x is x * 2, as in PyTorch
+    if state.autocast is not None:
+        operands = state.autocast.convert(op.name, operands)
     ranks = []
     first: TensorBase = None
     for x in operands:
@@ -173,11 +175,12 @@ def apply_mixed(op, state, operands):
     check_dtypes(op.rule, dtype, ranks)
     if op.floats_only and not dtype.differentiable:
         dtype = default_dtype()
-    kernels = first._meta.backend.kernels
+    backend: Backend = backend_of(dtype, first._meta.device)
+    kernels = backend.kernels
     try:
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in operands]
-        array = first._meta.backend.table[op.kernel](*arrays)
+        array = backend.table[op.kernel](*arrays)
     except (ValueError, IndexError, MemoryError, OverflowError) as error:
         broadcast_shape([cython.cast(TensorBase, x)._meta for x in operands if isinstance(x, TensorBase)])
         raise translate_kernel_error(op.name, error) from None
@@ -192,8 +195,11 @@ def call(op, args):
     state = current()
     if op.inputs == 1 and not op.variadic and state.fast_path and is_plain(args[0]):
         return call_one(op, args, state)
+    if not state.fast_path and state.autocast is not None:
+        args = state.autocast.convert(op.name, args)
     i: cython.Py_ssize_t
     first: TensorBase = None
+    backend: Backend = None
     tensors: tuple = args[0] if op.variadic else args
     inputs: cython.Py_ssize_t = len(tensors) if op.variadic else op.inputs
     arrays: list = list(tensors)
@@ -203,8 +209,12 @@ def call(op, args):
             arrays[i] = cython.cast(TensorBase, x)._array if i < inputs else to_constant_argument(op, i, x)
             if first is None:
                 first = x
+                backend = first._meta.backend
             elif cython.cast(TensorBase, x)._meta.device is not first._meta.device:
                 check_same_device(op, first, x)
+            elif cython.cast(TensorBase, x)._meta.backend is not first._meta.backend:
+                if backend is first._meta.device.backend:       # not bfloat16: see Note [bfloat16] in metadata.py
+                    backend = cython.cast(TensorBase, x)._meta.backend
         elif i >= inputs:
             arrays[i] = to_constant_argument(op, i, x)
         elif x is not None:
@@ -215,11 +225,11 @@ def call(op, args):
         return apply_intercepted(op, state, args, tensors[:inputs])
     try:
         if not op.variadic:
-            array = op.forward(first._meta.backend.kernels, *arrays)
+            array = op.forward(backend.kernels, *arrays)
         elif op.kernel >= 0 and len(args) == 2:
-            array = first._meta.backend.table[op.kernel](arrays, args[1])
+            array = backend.table[op.kernel](arrays, args[1])
         else:
-            array = op.forward(first._meta.backend.kernels, arrays, *args[1:])
+            array = op.forward(backend.kernels, arrays, *args[1:])
     except (ValueError, IndexError, MemoryError, OverflowError) as error:
         raise translate_kernel_error(op.name, error) from None
     return wrap_results(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)

@@ -57,6 +57,8 @@ def promote(a, b):
         real = a if a.category == FLOAT else b
         other = b if real is a else a
         return named_dtype("complex128") if real.name == "float64" else other
+    if a.itemsize == b.itemsize == 2:       # float16 and bfloat16: one has more digits, the other larger numbers
+        return named_dtype("float32")
     return dtype_of_numpy(np.promote_types(a.numpy, b.numpy))
 
 

@@ -101,7 +101,7 @@ def cast(x, dtype):
 
 def number(value, dtype):
     kind = dtype.kind
-    if kind == "f":
+    if kind in "fV":        # V: bfloat16, which is not NumPy's own
         return float(value)
     if kind == "c":
         return complex(value)

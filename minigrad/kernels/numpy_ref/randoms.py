@@ -6,7 +6,7 @@
 
 PyTorch draws 16 normal numbers or more in blocks of 16 (u are the first eight uniform numbers of a block, v the others), and
 fewer in pairs of float64. Some last digits differ: PyTorch's vectorized logarithm, sine and cosine are approximations. PyTorch
-draws in other orders for tensors that are not contiguous, for float16 (`randn` of 16 and more) and, on processors of Intel, for
+draws in other orders for tensors that are not contiguous, for float16 and bfloat16 (`randn` of 16 and more) and, on processors of Intel, for
 `bernoulli` (MKL); poisson numbers are NumPy's.
 
 Mirrors ``aten/src/ATen/native/cpu/DistributionTemplates.h`` and ``aten/src/ATen/core/DistributionsHelper.h``.
@@ -33,22 +33,22 @@ def draw_complex(draw, generator, shape, a, b, dtype):
 def uniform(generator, shape, low, high, dtype):
     if dtype.kind == "c":
         return draw_complex(uniform, generator, shape, low, high, dtype)
-    wide = np.dtype("float32") if dtype.name == "float16" else dtype
+    wide = np.dtype("float32") if dtype.itemsize == 2 else dtype
     x = generator.fractions(math.prod(shape), wide).reshape(shape)
-    if wide is not dtype:       # rounded to float16, the largest fractions are 1: they become 0
-        x = x.astype(dtype)
-        x[x == 1] = 0
-        x = x.astype(wide)
     if (low, high) != (0, 1):
         x = x * wide.type(high - low) + wide.type(low)
-    return np.asarray(x.astype(dtype, copy=False))
+    if wide is dtype:
+        return np.asarray(x)
+    x = np.asarray(x).astype(dtype)         # rounded to 16 bits, the largest numbers reach `high`: they become `low`
+    x[x.astype(wide) >= wide.type(high)] = low
+    return x
 
 
 @quiet
 def normal(generator, shape, mean, std, dtype):
     if dtype.kind == "c":       # std is the standard deviation of the complex number
         return np.asarray(draw_complex(normal, generator, shape, 0, std * 0.5 ** 0.5, dtype) + dtype.type(mean))
-    if dtype.name == "float16":
+    if dtype.itemsize == 2:
         return normal(generator, shape, mean, std, np.dtype("float32")).astype(dtype)
     count = math.prod(shape)
     x = normal_pairs(generator, count) if count < BLOCK else normal_blocks(generator, count, dtype)

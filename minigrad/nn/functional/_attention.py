@@ -19,6 +19,7 @@ from minigrad.dtypes import bool_
 from minigrad.errors import ShapeError
 from minigrad.nn.functional._dropout import dropout
 from minigrad.ops import matmul, reshape, softmax, transpose, tril, where
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.rule import real, tensor_argument, truth
 from minigrad.ops.nn.attention import Attention
 
@@ -55,6 +56,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     >>> F.scaled_dot_product_attention(q, mg.tensor([[0., 0.], [0., 0.]]), mg.tensor([[1.], [3.]]))
     tensor([[2.]])
     """
+    query, key, value, attn_mask = cast_operands("scaled_dot_product_attention", query, key, value, attn_mask)
     for i, (name, x) in enumerate((("query", query), ("key", key), ("value", value)), 1):
         tensor_argument("scaled_dot_product_attention", x, name, i)
         if x.ndim < 2:

@@ -13,6 +13,7 @@ from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.nn.functional._activations import logsigmoid
 from minigrad.nn.functional._losses import broadcasts_to, cast_loss, check_tensors
 from minigrad.ops import relu, sum
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import number, real, tensor_argument
 from minigrad.ops.nn.losses import reduce_loss, reduction_of
@@ -52,6 +53,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return reduce_loss(sum(loss if weight is None else loss * weight, classes) / input.shape[classes], reduction)
 
 
+@autocasts
 def multi_margin_loss(input: Tensor, target: Tensor, p: float = 1, margin: float = 1.0, weight: Tensor | None = None,
                       size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> Tensor:
     """Σ max(0, margin - x[y] + x[i])ᵖ / C over all classes i except the right one, y.
@@ -95,6 +97,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: float = 1, margin: float
     return reduce_loss(loss if input.ndim == 2 else loss.reshape(target.shape), reduction)
 
 
+@autocasts
 @in_float32
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                      reduction: str = "mean") -> Tensor:

@@ -22,6 +22,7 @@ from minigrad.creation import arange, full, tensor, zeros
 from minigrad.dtypes import int64
 from minigrad.errors import ShapeError
 from minigrad.ops import cat, logsumexp, stack, where
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, integer, tensor_argument
 from minigrad.ops.nn.losses import reduction_of
 from minigrad.tensor import Tensor
@@ -34,6 +35,7 @@ __all__ = ["ctc_loss"]
 LEAST = -1e30       # instead of minus infinity, whose differences are nan
 
 
+@autocasts
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
              zero_infinity: bool = False) -> Tensor:
     """The negative log-likelihood of label sequences whose alignment with the input is not known.

@@ -50,7 +50,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise ShapeError("MG-E203", "dropout is not implemented for complex numbers", found=input.dtype.name)
     if input.is_cuda and p < 1 and not inplace and input.dtype.is_floating_point:
         return call(NativeDropout.op, (input, stream(None), p))[0]    # pyright: ignore[reportIndexIssue]
-    kernels = input.device.backend.kernels
+    kernels = input._meta.backend.kernels
     kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
     noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)
     return input.mul_(noise) if inplace else input * noise
@@ -65,7 +65,7 @@ def draw_mask(name, input, p, shape):
     if not input.dtype.differentiable:
         raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
                          found=input.dtype.name, fix="input.float()")
-    drawn = input.device.backend.kernels.bernoulli(stream(None), tuple(shape), 1 - p, input.dtype.numpy)
+    drawn = input._meta.backend.kernels.bernoulli(stream(None), tuple(shape), 1 - p, input.dtype.numpy)
     return new_tensor(Tensor, drawn, False, input.device)
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from minigrad.creation import linspace, ones, zeros
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.ops import cat, floor, gather, matmul, stack, where
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, in_words, integers, tensor_argument
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def centers(n, corners, like):
     return places if corners else places * ((n - 1) / n)
 
 
+@autocasts
 def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros",
                 align_corners: bool | None = None) -> Tensor:
     """Read the images `input` at the places `grid`, between the pixels too.

@@ -14,6 +14,7 @@ from minigrad.creation import zeros_like
 from minigrad.errors import ShapeError
 from minigrad.nn.functional import _activations as activations
 from minigrad.ops import clamp_min, cumprod, where
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, real, tensor_argument
 from minigrad.ops.nn import pooling
 from minigrad.ops.nn.losses import reduction_of
@@ -33,6 +34,7 @@ def reduce(loss, reduction):
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
+@autocasts
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
                            reduction: str = "mean") -> Tensor:
     """Σ max(0, 1 - (x[j] - x[i])) / C, over the classes j of the target and the other classes i.

@@ -25,6 +25,7 @@ from minigrad._core.record.apply import call
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, sum, where
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import flag, in_words, real, tensor_argument, truth
 from minigrad.ops.elementwise.selection import promote_tensors
@@ -75,6 +76,7 @@ def cast_loss(name, loss, like):
     return cast(loss, like.dtype)
 
 
+@autocasts
 @in_float32
 def l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
             weight: Tensor | None = None) -> Tensor:
@@ -147,6 +149,7 @@ def match(name, input, target):
     return expand(input, shape), expand(target, shape)
 
 
+@autocasts
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """d² / 2 where d < δ, else δ (d - δ/2), with d = |x - y| (Huber, 1964).
 
@@ -226,6 +229,7 @@ def weight_and_reduce(loss, weight, reduction):
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
+@autocasts
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
                                      reduce: bool | None = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:
@@ -271,6 +275,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     return weight_and_reduce(cast_loss(name, loss, target), weight, reduction)
 
 
+@autocasts
 @in_float32
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
            log_target: bool = False) -> Tensor:
@@ -353,6 +358,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if truth(full, "full", "gaussian_nll_loss") else loss, reduction)
 
 
+@autocasts
 @in_float32
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
                      eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean") -> Tensor:

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
-from minigrad.dtypes import finfo, float16, float32
+from minigrad.dtypes import finfo, float32
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
 from minigrad.nn.functional._padding import pad
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import in_float32, wide
+from minigrad.ops.base.precision import in_float32, is_reduced, wide
 from minigrad.ops.base.rule import integer, integers, real, tensor_argument, truth
 from minigrad.ops.linalg.norms import vector_norm
 from minigrad.ops.nn.averaging import avg_pool2d
@@ -53,8 +53,8 @@ def moments(x, dims):
 
 
 def cast_back(z, input):
-    """Cast the result to float16 if the input has that dtype: it was computed in float32."""
-    return cast(z, float16) if input.dtype is float16 else z
+    """Cast the result to float16 or bfloat16 if the input has that dtype: it was computed in float32."""
+    return cast(z, input.dtype) if is_reduced(input.dtype) else z
 
 
 def scale_and_shift(x, weight, bias):
@@ -88,7 +88,7 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
     Args:
         input (Tensor): ``(..., *normalized_shape)``, of a floating point dtype.
         normalized_shape (int or sequence of int): the sizes of the last dimensions.
-        weight, bias (Tensor, optional): of shape `normalized_shape` and input's dtype.
+        weight, bias (Tensor, optional): of shape `normalized_shape` and input's dtype; for float16 and bfloat16 also float32.
         eps (float): ε.
 
     Mirrors ``torch.nn.functional.layer_norm``.
@@ -105,6 +105,9 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
         eps = real(eps, "eps", "layer_norm")
     if not input.dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f"layer_norm() is not implemented for {input.dtype.name}", fix="input.float()")
+    if is_reduced(input.dtype) and all(value is None or value.dtype is float32 for value in (weight, bias)) \
+            and (weight is not None or bias is not None):
+        return cast(layer_norm(cast(input, float32), normalized_shape, weight, bias, eps), input.dtype)
     if any(value is not None and value.dtype is not input.dtype for value in (weight, bias)):
         raise ShapeError("MG-E203", "layer_norm(): mixed dtype: all inputs must share same datatype.",
                          found=", ".join(value.dtype.name for value in (input, weight, bias) if value is not None))
@@ -134,7 +137,7 @@ def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tenso
     dims = check_normalized_shape("rms_norm", input, normalized_shape, weight)
     if input.numel() == 0:
         return scale_and_shift(input * 1, weight, None)
-    eps = finfo(float32 if input.dtype is float16 else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
+    eps = finfo(float32 if is_reduced(input.dtype) else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
     if input.is_cuda and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
         return call(FusedRmsNorm.op, (input, weight, len(dims), eps))[0]
     x = wide(input)
@@ -188,10 +191,10 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 
 def has_rule(input, weight, bias):
-    """Whether group_norm and batch_norm can call the rule: all dtypes are equal, or float16 input with float32 parameters."""
+    """Whether group_norm and batch_norm can call the rule: all dtypes are equal, or 16-bit input with float32 parameters."""
     dtype = input.dtype
     return dtype.is_floating_point and all([
-        value is None or value.dtype is dtype or (dtype is float16 and value.dtype is float32) for value in (weight, bias)])
+        value is None or value.dtype is dtype or (is_reduced(dtype) and value.dtype is float32) for value in (weight, bias)])
 
 
 def per_channel(value, input):
@@ -251,7 +254,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
                     update_running(running_var, variance.detach() * (count / (count - 1)), momentum)
             return z
         if not any([value.requires_grad or tangent_of(value) is not None for value in (running_mean, running_var)]):
-            dtype = float32 if input.dtype is float16 else input.dtype
+            dtype = float32 if is_reduced(input.dtype) else input.dtype
             copy = is_grad_enabled()        # training may update them in place before the backward
             now = [value.detach().to(dtype, copy=copy) for value in (running_mean, running_var)]
             return call(NativeBatchNorm.op, (input, weight, bias, *now, False, eps))[0]

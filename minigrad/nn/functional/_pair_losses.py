@@ -17,6 +17,7 @@ from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn.functional._losses import check_tensors
 from minigrad.ops import clamp_min, expand, minimum, sqrt, sum, where
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.keywords import accept_names
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import flag, real, tensor_argument
@@ -81,6 +82,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return vector_norm(x1 - x2 + real(eps, "eps", "pairwise_distance"), p, -1, keepdim)
 
 
+@autocasts
 @in_float32
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
                           reduce: bool | None = None, reduction: str = "mean") -> Tensor:
@@ -115,6 +117,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return reduce_loss(where(target == 1, 1 - cos, 0.0) + where(target == -1, clamp_min(cos - margin, 0.0), 0.0), reduction)
 
 
+@autocasts
 @in_float32
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
                         swap: bool = False, size_average: bool | None = None, reduce: bool | None = None,
@@ -154,6 +157,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     return reduce_loss(clamp_min(near - far + margin, 0.0), reduction)
 
 
+@autocasts
 @in_float32
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
                         reduce: bool | None = None, reduction: str = "mean") -> Tensor:
@@ -182,6 +186,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     return reduce_loss(clamp_min(-target * (input1 - input2) + margin, 0.0), reduction)
 
 
+@autocasts
 @in_float32
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None,
                          reduce: bool | None = None, reduction: str = "mean") -> Tensor:

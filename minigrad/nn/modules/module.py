@@ -514,6 +514,17 @@ class Module:
         """
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
+    def bfloat16(self) -> Self:
+        """Convert floating point parameters and buffers to bfloat16. Return this module.
+
+        Raises:
+            ModuleNotFoundError: the package ml_dtypes is not installed.
+
+        >>> nn.Linear(2, 1).bfloat16().weight.dtype
+        minigrad.bfloat16
+        """
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
     def cuda(self, device: DeviceLike | None = None) -> Self:
         """Move all parameters and buffers to a GPU. Return this module.
 

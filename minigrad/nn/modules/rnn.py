@@ -21,6 +21,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from minigrad._arguments import instance
+from minigrad._core.graph.thread_state import current
 from minigrad.creation import empty, zeros
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
 from minigrad.nn import functional as F
@@ -241,7 +242,7 @@ def check_options(module):
 def check_input(module, x):
     """Raise unless the input (T, N, I) fits the parameters."""
     dtype = module.weight_ih_l0.dtype
-    if x.dtype is not dtype:
+    if x.dtype is not dtype and current().autocast is None:
         raise TensorValueError("MG-E361", f"RNN input dtype ({x.dtype}) does not match weight dtype ({dtype}).",
                                fix=f"convert the input: input.to({dtype}), or the layer: layer.to({x.dtype})")
     if x.shape[2] != module.input_size:

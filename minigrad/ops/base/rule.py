@@ -48,7 +48,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.apply import binary, call, unary
 
-from minigrad._core.graph.metadata import named_dtype
+from minigrad._core.graph.metadata import limits_of, named_dtype
 from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import promote
 from minigrad.errors import (
@@ -72,7 +72,7 @@ else:
     Table = object
 
 __all__ = ["BOOL", "INT64", "NUMBERS", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
-           "dimensions", "flag", "in_words", "integer", "integers", "named", "number", "op", "outside", "real", "tensor_argument",
+           "dimensions", "flag", "in_words", "integer", "integers", "is_reduced", "named", "number", "op", "outside", "real", "tensor_argument",
            "tensor_error", "truth", "two_operands", "unary_function", "variant", "wrong_type"]
 
 # The types of numbers: Python's and NumPy's.
@@ -133,14 +133,14 @@ class Elementwise(Op):
     @classmethod
     def jvp_of(cls, args, outs, tangents):
         z = outs[0]
-        if z.dtype is FLOAT16:      # the contributions of the inputs may be large, and their sum small
+        if is_reduced(z.dtype):     # the contributions of the inputs may be large, and their sum small
             args, outs, tangents = in_single(args), in_single(outs), in_single(tangents)
         total = super().jvp_of(args, outs, tangents)
         if total is not None:
             if total.shape != z.shape:
                 total = total.expand(z.shape)
-            if z.dtype is FLOAT16:
-                return total.to(FLOAT16)
+            if is_reduced(z.dtype):
+                return total.to(z.dtype)
             if total.dtype is not z.dtype:      # x was promoted: x + 1j is complex, and so is its tangent
                 total = total.to(promote(total.dtype, z.dtype))
         return total
@@ -153,9 +153,14 @@ class Elementwise(Op):
         return conj(formula(conj(tangent), *values_of(cls.op, needs, args, outs)))
 
 
+def is_reduced(dtype):
+    """Whether `dtype` is float16 or bfloat16: formats for storing numbers, and not for computing."""
+    return dtype.itemsize == 2 and dtype.is_floating_point
+
+
 def in_single(values):
-    """Return `values`, with float16 tensors converted to float32."""
-    return [v.float() if isinstance(v, TensorBase) and v.dtype is FLOAT16 else v for v in values]
+    """Return `values`, with float16 and bfloat16 tensors converted to float32."""
+    return [v.float() if isinstance(v, TensorBase) and is_reduced(v.dtype) else v for v in values]
 
 
 class Linear(Op):
@@ -404,7 +409,7 @@ def convert_number(value, dtype) -> Any:
 def range_of(dtype):
     """The least and the largest number of a real `dtype`, below 0 for an unsigned one (see `convert_number`)."""
     if dtype.differentiable:
-        return -float(np.finfo(dtype.numpy).max), float(np.finfo(dtype.numpy).max)
+        return -float(limits_of(dtype).max), float(limits_of(dtype).max)
     most = int(np.iinfo(dtype.numpy).max)
     return (int(np.iinfo(dtype.numpy).min) if np.iinfo(dtype.numpy).min else -most), most
 

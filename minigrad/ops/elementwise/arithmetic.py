@@ -20,7 +20,7 @@ from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_
 from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import FLOAT16, FLOAT32, HALF, round_to, to_wide
+from minigrad.ops.base.precision import FLOAT32, has_reduced, is_reduced, round_to, to_wide
 from minigrad.ops.base.rule import (
     BOOL,
     NUMBERS,
@@ -137,10 +137,10 @@ class DivMode(Elementwise):
             raise ShapeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
         if mode == "floor":
             return k.floor_divide(x, y)
-        if x.dtype != HALF:
+        if not has_reduced(x):
             return k.trunc_divide(x, y)
         if y.ndim:
-            return k.trunc(k.div(x, y))     # truncates the quotient rounded to float16, as PyTorch does
+            return k.trunc(k.div(x, y))     # truncates the quotient rounded to the dtype, as PyTorch does
         return round_to(k, k.trunc_divide(to_wide(k, x), to_wide(k, y)), x)
 
     def vjp_x(g):
@@ -374,7 +374,7 @@ def check_rounded_division(function, input, other, rounding_mode):
                             f"{rounding_mode!r}")
     like = input if isinstance(input, TensorBase) else tensor_argument(function, other, "other", 2)
     x, y = promote_tensors(function, like, input, other)
-    if x.dtype is FLOAT16 and not isinstance(other, TensorBase):
+    if is_reduced(x.dtype) and not isinstance(other, TensorBase):
         y = cast(number_tensor(other, like), FLOAT32)       # with all digits of the number
     if not x.dtype.differentiable and not bool(y._array.all()):
         raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")

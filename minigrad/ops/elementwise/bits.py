@@ -16,6 +16,7 @@ from minigrad.ops.base.rule import in_words, tensor_argument, tensor_error
 from minigrad.ops.elementwise.arithmetic import mul, pow
 from minigrad.ops.elementwise.rounding import floor_divide, remainder
 from minigrad.ops.elementwise.selection import abs, where
+from minigrad.ops.shape.clone_cast import cast
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -128,4 +129,7 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return into(out, ldexp, input, other)
-    return mul(tensor_argument("ldexp", input), pow(2.0, tensor_argument("ldexp", other, "other", 2)))
+    tensor_argument("ldexp", other, "other", 2)
+    if tensor_argument("ldexp", input).dtype.is_floating_point and not other.dtype.differentiable:
+        other = cast(other, input.dtype)
+    return mul(input, pow(2.0, other))

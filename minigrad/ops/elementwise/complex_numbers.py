@@ -22,6 +22,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ShapeError
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
@@ -315,6 +316,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     return call_broadcasting(Complex.op, parts("complex", real, imag, ("real", "imag")))
 
 
+@autocasts
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex numbers abs · exp(i angle). Mirrors ``torch.polar``.
 

@@ -13,6 +13,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, dimension, flag, integer, integers, op, tensor_argument, wrong_type
 from minigrad.ops.linalg.inverses import inv
@@ -141,6 +142,7 @@ def vecdot(x, y, *, dim=-1, out=None):
     if not x.dtype.differentiable:
         raise ShapeError("MG-E203", f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
+    x, y = cast_operands("vecdot", x, y)
     if x.dtype is not y.dtype:
         raise ShapeError("MG-E203", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
                          f"{x.dtype.name} and y of type {y.dtype.name} instead")

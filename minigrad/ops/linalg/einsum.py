@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.rule import tensor_argument
 from minigrad.ops.linalg.matrix import bmm, check_same_dtype
 from minigrad.ops.reduce.reduction import sum as total
@@ -199,6 +200,7 @@ def contract(operands, result, equation):
 def contract_pair(x, order, y, other, later):
     """Return (Σ x y over the letters that are not needed later, its letters), computed by one `bmm`."""
     if x.dtype is not y.dtype:
+        x, y = cast_operands("bmm", x, y)
         check_same_dtype("einsum", x, y)
     x, order = sum_out(x, order, [a for a in order if a not in later and (a not in other or y.shape[other.index(a)] == 1)])
     y, other = sum_out(y, other, [a for a in other if a not in later and (a not in order)])

@@ -12,7 +12,7 @@ from collections import namedtuple
 from minigrad._core.record.apply import call
 from minigrad.errors import AutogradNotImplementedError, ShapeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, flag, op, tensor_argument
+from minigrad.ops.base.rule import Op, flag, is_reduced, op, tensor_argument
 from minigrad.ops.index.indexing import gather
 from minigrad.ops.index.masking import tril, triu
 from minigrad.ops.linalg.inverses import solve_triangular
@@ -99,7 +99,7 @@ def linalg_lu(A, *, pivot=True, out=None):
         raise ShapeError("MG-E209", f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     if not flag(pivot, "pivot", "linalg.lu"):
         raise ShapeError("MG-E302", "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    if not A.dtype.differentiable or A.dtype.name == "float16":
+    if not A.dtype.differentiable or is_reduced(A.dtype):
         raise AutogradNotImplementedError("MG-E203", f'"lu_cpu" not implemented for \'{A.dtype.name}\'')
     m = A.shape[-2]
     rows = wrap_kernel_result(A, "lu_rows")                          # row i of PᵀA is row rows[i] of A

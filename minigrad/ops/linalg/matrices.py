@@ -12,7 +12,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import LinAlgError, ShapeError
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import is_reduced, tensor_argument
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.index.masking import Tril, Triu
 from minigrad.ops.shape.diagonals import DiagEmbed
@@ -88,7 +88,7 @@ def check_floating(function, x):
     if not x.dtype.differentiable:
         raise ShapeError("MG-E203", f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
-    if x.dtype.name == "float16":
+    if is_reduced(x.dtype):
         raise ShapeError("MG-E203", f"{function}: Low precision dtypes not supported. Got {x.dtype.name}", fix="x.float()")
     return x
 

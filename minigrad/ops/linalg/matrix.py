@@ -24,6 +24,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import ShapeError
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, Op, op, tensor_argument
 from minigrad.ops.shape.clone_cast import contiguous
@@ -232,6 +233,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     if out is not None:
         return into(out, mm, input, mat2)
     if not can_multiply(input, mat2):
+        input, mat2 = cast_operands("mm", input, mat2)
         check("mm", input, mat2, 2, 2)
         check_inner_sizes("mm", input, mat2, input.shape[1], mat2.shape[0])
     return call(Mm.op, (input, mat2))
@@ -251,6 +253,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return into(out, bmm, input, mat2)
+    input, mat2 = cast_operands("bmm", input, mat2)
     check_bmm(input, mat2)
     return call(Bmm.op, (input, mat2))
 
@@ -316,6 +319,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
 def add_product(b, x, y):
     """b + x y, for matrices x and y, after checks; b broadcasts."""
     if not (can_multiply(x, y) and is_row(b, y, 1)):
+        b, x, y = cast_operands("addmm", b, x, y)
         addmm_operands("addmm", b, x, y)
     return call(Addmm.op, (b, x, y))
 
@@ -352,6 +356,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
         return into(out, matmul, input, other)
     if can_multiply(input, other):
         return call(Mm.op, (input, other))
+    input, other = cast_operands("matmul", input, other)
     tensor_argument("matmul", input)
     tensor_argument("matmul", other, "other", 2)
     m, n = input.ndim, other.ndim
@@ -438,6 +443,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if bias is not None and can_apply_linear(input, weight) and is_row(bias, weight, 0):
         return call(Addmm.op, (bias, input, t(weight)))
+    input, weight, bias = cast_operands("linear", input, weight, bias)
     tensor_argument("linear", input)
     tensor_argument("linear", weight, "weight", 2)
     if bias is not None:

@@ -13,9 +13,10 @@ from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import ShapeError
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import in_float32, round_to, to_wide
+from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide_on_cpu
 from minigrad.ops.base.rule import Elementwise, Op, number, op, tensor_argument
 from minigrad.ops.elementwise.selection import promote_tensors
 from minigrad.ops.linalg.matrix import Bmm, add_product, addmm_operands, check, check_bmm, check_inner_sizes, check_same_dtype
@@ -65,7 +66,8 @@ class AddmmScaled(AddedProduct):
     torch_names = {"b": "self", "x": "mat1", "y": "mat2"}
 
     def forward(k, b, x, y, beta, alpha):
-        return combine(k, b, k.matmul(x, y), beta, alpha)
+        z = k.matmul(wide_on_cpu(k, x), wide_on_cpu(k, y))
+        return round_to(k, combine(k, wide_on_cpu(k, b), z, beta, alpha), b)
 
     def vjp_x(g, y, alpha):
         return scale_gradient(g @ conj(t(y)), alpha)
@@ -81,7 +83,8 @@ class Addmv(AddedProduct):
     torch_names = {"b": "self", "x": "mat", "y": "vec"}
 
     def forward(k, b, x, y, beta, alpha):
-        return combine(k, b, k.select(k.matmul(x, k.unsqueeze(y, 1)), 1, 0), beta, alpha)
+        z = k.select(k.matmul(wide_on_cpu(k, x), k.unsqueeze(wide_on_cpu(k, y), 1)), 1, 0)
+        return round_to(k, combine(k, wide_on_cpu(k, b), z, beta, alpha), b)
 
     def vjp_x(g, y, alpha):
         return scale_gradient(unsqueeze(g, 1) * conj(y), alpha)
@@ -97,7 +100,8 @@ class Addr(AddedProduct):
     torch_names = {"b": "self", "x": "vec1", "y": "vec2"}
 
     def forward(k, b, x, y, beta, alpha):
-        return combine(k, b, k.mul(k.unsqueeze(x, 1), y), beta, alpha)
+        z = k.mul(k.unsqueeze(to_wide(k, x), 1), to_wide(k, y))
+        return round_to(k, combine(k, to_wide(k, b), z, beta, alpha), b)
 
     def vjp_x(g, y, alpha):
         return scale_gradient(g @ conj(y), alpha)
@@ -113,7 +117,8 @@ class Baddbmm(AddedProduct):
     torch_names = {"b": "self", "x": "batch1", "y": "batch2"}
 
     def forward(k, b, x, y, beta, alpha):
-        return combine(k, b, k.matmul(x, y), beta, alpha)
+        z = k.matmul(wide_on_cpu(k, x), wide_on_cpu(k, y))
+        return round_to(k, combine(k, wide_on_cpu(k, b), z, beta, alpha), b)
 
     def vjp_x(g, y, alpha):
         return scale_gradient(g @ conj(transpose(y, 1, 2)), alpha)
@@ -154,7 +159,7 @@ class Addcmul(Elementwise):
     torch_names = {"b": "self", "x": "tensor1", "y": "tensor2"}
 
     def forward(k, b, x, y, value):
-        return combine(k, b, k.mul(x, y), 1, value)
+        return round_to(k, combine(k, to_wide(k, b), k.mul(to_wide(k, x), to_wide(k, y)), 1, value), b)
 
     def vjp_b(g):
         return g
@@ -174,7 +179,7 @@ class Addcdiv(Elementwise):
     torch_names = {"b": "self", "x": "tensor1", "y": "tensor2"}
 
     def forward(k, b, x, y, value):
-        return combine(k, b, k.div(x, y), 1, value)
+        return round_to(k, combine(k, to_wide(k, b), k.div(to_wide(k, x), to_wide(k, y)), 1, value), b)
 
     def vjp_b(g):
         return g
@@ -195,8 +200,9 @@ class LerpScalar(Elementwise):
     torch_names = {"x": "self", "y": "end", "w": "weight"}
 
     def forward(k, x, y, w):        # from the nearer end, so that a weight of 1 gives y exactly
+        like, x, y = x, to_wide(k, x), to_wide(k, y)
         d = k.sub(y, x)
-        return k.add(x, k.mul(d, w)) if abs(w) < 0.5 else k.sub(y, k.mul(d, 1 - w))
+        return round_to(k, k.add(x, k.mul(d, w)) if abs(w) < 0.5 else k.sub(y, k.mul(d, 1 - w)), like)
 
     def vjp_x(g, w):
         return g * conj(1 - w)
@@ -212,8 +218,10 @@ class Lerp(LerpScalar):
     inputs = 3
 
     def forward(k, x, y, w):
+        like, x, y, w = x, to_wide(k, x), to_wide(k, y), to_wide(k, w)
         d = k.sub(y, x)
-        return k.where(k.lt(k.abs(w), 0.5), k.add(x, k.mul(d, w)), k.sub(y, k.mul(d, k.rsub(w, 1))))
+        z = k.where(k.lt(k.abs(w), 0.5), k.add(x, k.mul(d, w)), k.sub(y, k.mul(d, k.rsub(w, 1))))
+        return round_to(k, z, like)
 
     def vjp_w(g, x, y):
         return g * conj(y - x)
@@ -241,6 +249,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
         return into(out, addmm, input, mat1, mat2, beta=beta, alpha=alpha)
     if type(beta) is int and type(alpha) is int and beta == 1 and alpha == 1:
         return add_product(input, mat1, mat2)
+    input, mat1, mat2 = cast_operands("addmm", input, mat1, mat2)
     addmm_operands("addmm", input, mat1, mat2)
     return call(AddmmScaled.op, (input, mat1, mat2, *check_factors("addmm", mat1, beta, alpha)))
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
+from minigrad.ops.base.autocast import cast_operands
+from minigrad.ops.base.precision import round_to, wide_on_cpu
 from minigrad.ops.base.rule import Linear, Op, op
 from minigrad.ops.nn.convolution_checks import check_operands, check_result, check_room, transposed_options, window_options
 from minigrad.ops.reduce.reduction import SumDim
@@ -38,6 +40,9 @@ class Convolution(Op):
     torch_names = {"x": "input", "w": "weight"}
 
     def forward(k, x, w, b, stride, padding, dilation, transposed, output_padding, groups):
+        like = x
+        if b is not None:       # rounded once, after the bias is added
+            x, w, b = wide_on_cpu(k, x), wide_on_cpu(k, w), wide_on_cpu(k, b)
         if transposed:
             shape = transposed_shape(x.shape, w.shape, stride, padding, dilation, output_padding, groups)
             z = k.conv_input(x, w, shape, stride, padding, dilation, groups)
@@ -45,7 +50,7 @@ class Convolution(Op):
             z = k.conv(x, w, stride, padding, dilation, groups)
         if b is not None:
             k.add_(z, k.view(b, (1, b.shape[0], *[1] * len(stride))))
-        return z
+        return round_to(k, z, like)
 
     def vjp_x(g, w, x_shape, stride, padding, dilation, transposed, groups):
         if not transposed:
@@ -129,6 +134,7 @@ class ConvolutionWeight(Linear):
 
 def convolve(function, n, input, weight, bias, stride, padding, dilation, groups):
     """The common code of conv1d, conv2d and conv3d."""
+    input, weight, bias = cast_operands("conv", input, weight, bias)
     groups = check_operands(function, n, input, weight, bias, False, groups)
     stride, padding, dilation = window_options(function, n, stride, padding, dilation)
     x = unsqueeze(input, 0) if input.ndim == n + 1 else input
@@ -154,6 +160,7 @@ def same_padding(x, weight, dilation):
 
 def conv_transpose(function, n, input, weight, bias, stride, padding, output_padding, groups, dilation):
     """The common code of conv_transpose1d, conv_transpose2d and conv_transpose3d."""
+    input, weight, bias = cast_operands("conv", input, weight, bias)
     groups = check_operands(function, n, input, weight, bias, True, groups)
     stride, padding, dilation, more = transposed_options(function, n, stride, padding, dilation, output_padding)
     x = unsqueeze(input, 0) if input.ndim == n + 1 else input

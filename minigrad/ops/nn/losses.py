@@ -16,7 +16,8 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
-from minigrad.ops.base.precision import FLOAT16, in_float32, round_to, to_wide
+from minigrad.ops.base.autocast import cast_operands
+from minigrad.ops.base.precision import in_float32, is_reduced, round_to, to_wide
 from minigrad.ops.base.rule import (
     INT64,
     Linear,
@@ -228,6 +229,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     tensor(1.1269)
     """
     reduction = reduction_of(reduction, size_average, reduce)
+    input, target, weight = cast_operands("cross_entropy", input, target, weight)
     if type(label_smoothing) is not float:
         label_smoothing = real(label_smoothing, "label_smoothing", "cross_entropy")
     if weight is None and label_smoothing == 0 and classes_of_rows(input, target):
@@ -323,7 +325,7 @@ class ElementwiseLoss(Op):
     def jvp_of(cls, args, outs, tangents):
         reduction = args[cls.op.params.index("reduction")]
         each = [NONE if name == "reduction" else value for name, value in zip(cls.op.params, args)]
-        if outs[0].dtype is FLOAT16:
+        if is_reduced(outs[0].dtype):
             each, tangents = in_single(each), in_single(tangents)
         total: Any = None
         for (formula, needs), t in zip(cls.op.formulas, tangents):

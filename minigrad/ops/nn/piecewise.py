@@ -13,7 +13,7 @@ Mirrors ``aten/src/ATen/native/Activation.cpp``. Smooth activations are in ``act
 import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.ops.base.precision import HALF, in_float32, round_to, to_wide
+from minigrad.ops.base.precision import has_reduced, in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, Op, op, variant
 from minigrad.ops.elementwise.selection import where, zeros_like
 
@@ -101,8 +101,8 @@ class ThresholdBackward(SlopeOfLines):
 
 
 def result_type(x, w):
-    """The dtype of prelu's result: float16 if x is, else the promoted dtype."""
-    return HALF if x.dtype == HALF else np.result_type(x.dtype, w.dtype)
+    """The dtype of prelu's result: float16 or bfloat16 if x is, else the promoted dtype."""
+    return x.dtype if has_reduced(x) else np.result_type(x.dtype, w.dtype)
 
 
 @op("_prelu_kernel")

@@ -14,7 +14,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad.errors import OutOfRangeError, ShapeError
 from minigrad.ops.base.keywords import call_renamed
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import FLOAT16, FLOAT32
+from minigrad.ops.base.precision import FLOAT32, is_reduced
 from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argument, variant
 from minigrad.ops.elementwise.selection import cast, maximum, minimum, where
 from minigrad.ops.index.indexing import Gather, ScatterAdd
@@ -61,8 +61,8 @@ def find_ties(x, z):
 
 
 def count_ties(hits, dtype, dims):
-    """The number of ties over `dims`, in `dtype`; in float32 for float16, which ends at 65504."""
-    return call(SumDim.op, (cast(hits, FLOAT32 if dtype is FLOAT16 else dtype), dims, True))
+    """The number of ties over `dims`, in `dtype`; in float32 for float16 and bfloat16, which cannot count so far."""
+    return call(SumDim.op, (cast(hits, FLOAT32 if is_reduced(dtype) else dtype), dims, True))
 
 
 @op("amax")

@@ -19,6 +19,7 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tensor_argument, variant, wrong_type
 from minigrad.ops.elementwise.selection import where
@@ -373,6 +374,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Tensor | N
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
+@autocasts
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
              out: Tensor | None = None) -> Tensor:
     """The value below which the fraction `q` of the elements is, of all or along `dim`; nan if an element is nan.
@@ -398,6 +400,7 @@ def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: 
     return compute_quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
+@autocasts
 def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
                 out: Tensor | None = None) -> Tensor:
     """The `quantile` of the elements that are not nan. Mirrors ``torch.nanquantile``.
