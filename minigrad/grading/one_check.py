@@ -104,6 +104,17 @@ def refuse_processes(most):
     sys.addaudithook(hook)
 
 
+ALONE = ("cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "pastebin", "stepwise", "terminal", "threadexception",
+         "unittest", "unraisableexception")
+
+
+def pytest_main(folder, file, function, reporter):
+    """Run one check with pytest, with few plugins and no configuration. Returns the exit status."""
+    without = [word for name in ALONE for word in ("-p", f"no:{name}")]
+    return pytest.main([f"{folder}/{file}::{function}", *without, "-c", os.devnull, "--rootdir", folder, "--confcutdir", folder,
+                        "--capture=no", "-W", "ignore"], plugins=[] if reporter is None else [reporter])
+
+
 def run(job, pipe):
     """Run one check, and write its result as JSON into the file descriptor `pipe`. Does not return."""
     leave, write, dumps = os._exit, os.write, json.dumps
@@ -117,9 +128,7 @@ def run(job, pipe):
     before = snapshot()
     status = None
     try:
-        status = pytest.main([f"{job['set']}/{job['file']}::{job['function']}", "-p", "no:cacheprovider", "-p", "no:terminal",
-                              "-p", "no:logging", "-p", "no:faulthandler", "-p", "no:unraisableexception", "-p", "no:threadexception",
-                              "-c", os.devnull, "--rootdir", job["set"], "--capture=no", "-W", "ignore"], plugins=[reporter])
+        status = pytest_main(job["set"], job["file"], job["function"], reporter)
     except BaseException as error:
         reporter.outcome, reporter.reason = "failed", explain(error, reporter.student_files)
     changed = changes(before)
