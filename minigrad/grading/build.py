@@ -199,8 +199,9 @@ def try_set(homework, skeleton, jobs=2, seed=0):
             raise SetError(f"{homework.source}: the solution fails check {test['name']}:\n{test['output']}")
     for test in empty.results["tests"]:
         if test["status"] == "passed" or test["extra_data"]["kind"] != "NotImplementedError":
-            raise SetError(f"{where(homework, test)}: check {test['name']} should fail by NotImplementedError on what students get, "
-                           f"but it {'passes' if test['status'] == 'passed' else 'says: ' + test['output']}")
+            found = "passes" if test["status"] == "passed" else "says: " + test["output"]
+            raise SetError(f"{where(homework, test)}: check {test['name']} should fail by NotImplementedError on what "
+                           f"students get, but it {found}")
     for trial in mutants:
         if not trial.failed:
             raise SetError(f"{homework.folder / 'mutants' / trial.name.removeprefix('mutant ')}.py gets all points")
@@ -306,7 +307,8 @@ def build(where_is, out, wheelhouse=None, jobs=2):
         (part / folder).mkdir(parents=True)
         for name, text in files.items():
             (part / folder / name).write_text(text, encoding="utf-8")
-    (part / f"{homework.name}-student.zip").write_bytes(make_zip({f"{homework.name}/{name}": text for name, text in student.items()}))
+    for_students = {f"{homework.name}/{name}": text for name, text in student.items()}
+    (part / f"{homework.name}-student.zip").write_bytes(make_zip(for_students))
     (part / f"{homework.name}-gradescope.zip").write_bytes(make_zip(graders))
     shutil.rmtree(out, ignore_errors=True)
     part.rename(out)

@@ -18,7 +18,8 @@ import random
 import sys
 from pathlib import Path
 
-__all__ = ["fail", "hide_errors", "leaderboard", "number", "partial_credit", "rng", "same", "student", "used", "visibility", "weight"]
+__all__ = ["fail", "hide_errors", "leaderboard", "number", "partial_credit", "rng", "same", "student", "used", "visibility",
+           "weight"]
 
 VISIBILITIES = ("visible", "hidden", "after_due_date", "after_published")
 
@@ -130,7 +131,7 @@ def same(found, expected, what, graph=None, read=None, tolerance=1e-6):
     from minigrad.tensor import Tensor
     if type(found) is not Tensor:
         fail(f"{what}: expected a Tensor, found {type(found).__name__}", graph, read)
-    ours, theirs = expected.detach().numpy(), found.detach().numpy()
+    ours, theirs = np.asarray(expected.detach()), np.asarray(found.detach())
     if ours.shape != theirs.shape:
         fail(f"{what}: expected shape {list(ours.shape)}, found {list(theirs.shape)}", graph, read)
     if not np.allclose(theirs, ours, rtol=tolerance, atol=tolerance, equal_nan=True):

@@ -7,7 +7,7 @@
         feedback/<name>.html    a page for each student: what failed, and why
 
 A submission that has been graded is not graded again, unless it or the checks have changed: the results contain a hash of both. So
-the same command goes on after Ctrl-C. Feedback shows what a student may see now: checks that are visible.
+the same command goes on after Ctrl-C. A feedback page shows every check but those with the visibility "hidden".
 """
 
 import csv
@@ -20,7 +20,6 @@ import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from pathlib import Path
 from urllib.parse import quote
 
 from minigrad.grading.grade import grade, write_json, write_whole
@@ -28,9 +27,11 @@ from minigrad.grading.server import Server
 
 __all__ = ["grade_class"]
 
-STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #1b1b1b; background: #fff }
-table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .25em .6em; border-bottom: 1px solid #ccc }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } pre { white-space: pre-wrap; background: #f3f3f3; padding: .8em }
+STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em;
+color: #1b1b1b; background: #fff } table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; padding: .25em .6em; border-bottom: 1px solid #ccc }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
+pre { white-space: pre-wrap; background: #f3f3f3; padding: .8em; overflow-x: auto }
 .bar { background: #2a6f97; height: 1em; display: inline-block; vertical-align: middle } .failed { color: #a4161a }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #161616 } pre { background: #262626 } a { color: #8ecae6 }
 .failed { color: #ff8fa3 } .bar { background: #61a5c2 } th, td { border-color: #444 } }"""
@@ -53,7 +54,8 @@ def names_of(paths):
 def digest(homework, path):
     """A hash of the checks and of a submission's files."""
     hashed = hashlib.sha256(homework.digest().encode())
-    files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.suffix in (".py", ".ipynb") and file.is_file())
+    there = [path] if path.is_file() else path.rglob("*")
+    files = sorted(file for file in there if file.suffix in (".py", ".ipynb") and file.is_file())
     for file in files:
         hashed.update(str(file.relative_to(path.parent)).encode("utf-8", "replace") + b"\0")
         try:
@@ -84,14 +86,18 @@ def grade_class(homework, paths, out, jobs=2, seed=None):
     students = names_of(paths)
     hashes = {name: digest(homework, path) for name, path in students.items()}
     results = {name: read_results(out / "results" / f"{name}.json") for name in students}
-    waiting = [name for name in students if (results[name] or {}).get("extra_data", {}).get("digest") != hashes[name]]
+
+    def is_done(name):
+        return (results[name] or {}).get("extra_data", {}).get("digest") == hashes[name]
+    waiting = [name for name in students if not is_done(name)]
     interrupted = run(homework, {name: students[name] for name in waiting}, hashes, results, out, jobs, seed) if waiting else False
-    done = {name: found for name, found in results.items() if (found or {}).get("extra_data", {}).get("digest") == hashes[name]}
+    done = {name: results[name] for name in students if is_done(name)}
     for name, found in done.items():
         write_whole(out / "feedback" / f"{name}.html", feedback(homework, name, found))
     write_whole(out / "summary.csv", summary_csv(homework, done))
     write_whole(out / "index.html", summary_page(homework, done, len(students)))
-    print(f"graded {len(done)} of {len(students)} submissions, {len(students) - len(waiting)} of them before; see {out / 'index.html'}")
+    print(f"graded {len(done)} of {len(students)} submissions, {len(students) - len(waiting)} of them before; "
+          f"see {out / 'index.html'}")
     if interrupted:
         print("interrupted: the same command goes on", file=sys.stderr)
     return 130 if interrupted else 0
@@ -144,7 +150,8 @@ class progress:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
         except ModuleNotFoundError:
             return self.advance
-        self.bar = Progress(TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.fields[name]}"))
+        self.bar = Progress(TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+                            TextColumn("{task.fields[name]}"))
         self.bar.start()
         self.task = self.bar.add_task("", total=self.total, name="")
         return self.advance
@@ -167,8 +174,8 @@ def summary_csv(homework, results):
     """A line for each submission."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["student", "score", "of", "seconds", "seed", *(f"{check.number} (of {check.weight:g})" for check in homework.checks),
-                    "note"])
+    columns = [f"{check.number} (of {check.weight:g})" for check in homework.checks]
+    table.writerow(["student", "score", "of", "seconds", "seed", *columns, "note"])
     for name, found in sorted(results.items()):
         note = "; ".join(found["output"].splitlines()[2:])
         shown = "'" + name if name[:1] in "=+-@" else name     # a spreadsheet would read it as a formula
@@ -216,7 +223,7 @@ Mean {statistics.mean(scores):.1f}, median {statistics.median(scores):g}, from {
 
 def feedback(homework, name, found):
     """The page for one student."""
-    shown = [test for test in found["tests"] if test["visibility"] == "visible"]
+    shown = [test for test in found["tests"] if test["visibility"] != "hidden"]
     notes = "".join(f"<p>{html.escape(line)}</p>" for line in found["output"].splitlines()[2:])
     body = ""
     for test in shown:
@@ -224,7 +231,7 @@ def feedback(homework, name, found):
         body += f'<h2 class="{test["status"]}">{html.escape(test["name"])}: {test["score"]:g} of {test["max_score"]:g}</h2>'
         if not passed:
             body += f"<pre>{html.escape(test['output'])}</pre>"
-    others = [test for test in found["tests"] if test["visibility"] != "visible"]
+    others = [test for test in found["tests"] if test["visibility"] == "hidden"]
     if others:
         earned, of = sum(test["score"] for test in others), sum(test["max_score"] for test in others)
         body += f"<h2>Hidden checks: {earned:g} of {of:g}</h2><p>{len(others)} checks are not shown.</p>"

@@ -38,7 +38,7 @@ def grade(homework, submission, server, seed=None):
     """
     start = time.monotonic()
     seed = secrets.randbelow(1_000_000) if seed is None else seed
-    wrong, names = None, []
+    wrong, path, names = None, Path(submission), []
     try:
         path, messages = find_file(Path(submission), homework.name)
         cells, more = read_cells(path)
@@ -62,7 +62,8 @@ def grade(homework, submission, server, seed=None):
             board.append({"name": column, "value": value, "order": order})
     score = round(sum(test["score"] for test in tests), 6)
     passed = sum(test["status"] == "passed" for test in tests)
-    lines = [f"{homework.name}: {homework.title}", f"{passed} of {len(tests)} checks passed: {score:g} of {homework.points:g} points"]
+    lines = [f"{homework.name}: {homework.title}",
+             f"{passed} of {len(tests)} checks passed: {score:g} of {homework.points:g} points"]
     if wrong is not None:
         lines.append(f"Not graded: {wrong}.")
     lines += [f"Note: {message}." for message in messages]

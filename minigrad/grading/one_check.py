@@ -77,7 +77,7 @@ def set_limits(limits):
         with open("/proc/self/statm") as file:
             pages = int(file.read().split()[0])
     wanted = {
-        resource.RLIMIT_CPU: (int(limits["seconds"]) + 1, int(limits["seconds"]) + 2),
+        resource.RLIMIT_CPU: (limits["seconds"], limits["seconds"] + 1),
         resource.RLIMIT_FSIZE: (limits["files_mb"] << 20,) * 2,
         resource.RLIMIT_CORE: (0, 0),
     }
@@ -132,16 +132,16 @@ def run(job, pipe):
     except BaseException as error:
         reporter.outcome, reporter.reason = "failed", explain(error, reporter.student_files)
     changed = changes(before)
-    result = {"outcome": reporter.outcome, "reason": reporter.reason, "kind": reporter.kind}
+    result: dict = {"outcome": reporter.outcome, "reason": reporter.reason, "kind": reporter.kind}
     if changed:
-        result = {"outcome": "failed", "kind": "Changed", "reason": f"your file replaced {', '.join(changed[:5])}: a submission may "
-                                                                     "not change other modules"}
+        result = {"outcome": "failed", "kind": "Changed",
+                  "reason": f"your file replaced {', '.join(changed[:5])}: a submission may not change other modules"}
     elif reporter.outcome is None:
         result = {"outcome": "failed", "kind": "Stopped", "reason": f"the check was stopped before it ended (pytest: {status})"}
     function = reporter.function
+    board = getattr(function, "__leaderboard__", None)
     result["score"] = getattr(function, "__score__", None)
-    result["leaderboard"] = (*function.__leaderboard__, getattr(function, "__leaderboard_value__", None)) \
-        if hasattr(function, "__leaderboard__") else None
+    result["leaderboard"] = None if board is None else [*board, getattr(function, "__leaderboard_value__", None)]
     sys.stdout.flush()
     sys.stderr.flush()
     write(pipe, dumps({**result, "key": job["key"]}).encode())

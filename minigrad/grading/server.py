@@ -7,7 +7,7 @@ The server imports minigrad, NumPy and pytest once, and never the student's code
 runs in a session of its own, in a folder of its own that is removed afterwards. The server watches its time, its text and its
 processes, and ends all of them. A child that kills the server costs the check its points: `Server` starts another.
 
-Needs `os.fork`: Linux or macOS. Only Linux finds processes that left the session. See docs/teach/grading.md for what this cannot stop.
+Needs `os.fork`: Linux or macOS. Only Linux finds processes that left the session. docs/teach/grading.md says what this cannot stop.
 """
 
 import contextlib
@@ -22,13 +22,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 __all__ = ["Server"]
 
+WALL = 3            # wall time for each second of CPU time: a busy machine costs nobody points
 KEEP = 10_000       # bytes of printed text in a result
 SIGNALS = {
     "SIGSEGV": "crashed with a segmentation fault (often a recursion that never ends, after sys.setrecursionlimit)",
-    "SIGXCPU": "used more than {seconds} s of CPU time (an endless loop?)",
+    "SIGXCPU": "used more than {seconds} s (an endless loop, or a cost that is not linear?)",
     "SIGKILL": "was killed (memory, or more than {seconds} s of CPU time)",
     "SIGXFSZ": "wrote a file of more than {files_mb} MB",
 }
@@ -38,41 +40,57 @@ class Server:
     """The grader's side: starts the process, sends it checks, and starts it again when a submission has ended it."""
 
     def __init__(self):
-        self.process = None
+        self.process: subprocess.Popen | None = None
+        self.jobs: Any = None
+        self.results: Any = None
+        self.closed = False
 
     def start(self):
+        """Start the process. Raises `OSError` where there is no `os.fork`."""
+        if not hasattr(os, "fork"):
+            raise OSError("the grader needs os.fork: use Linux, macOS, or a container such as Gradescope's")
         root = str(Path(__file__).parents[2])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "minigrad.grading.server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-            env={**os.environ, **threads, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONHASHSEED": "0",
-                 "PYTEST_ADDOPTS": ""})
+            [sys.executable, "-m", "minigrad.grading.server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            start_new_session=True, env={**os.environ, **threads, "PYTHONPATH": path, "PYTHONHASHSEED": "0",
+                                         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""})
+        self.jobs, self.results = self.process.stdin, self.process.stdout
 
     def check(self, job):
         """Run one check. Returns a dict: outcome, reason, kind, output, seconds, score, leaderboard."""
+        if self.closed:
+            return failure("Stopped", "the grader was stopped")
         if self.process is None or self.process.poll() is not None:
+            self.end()
             self.start()
         try:
-            self.process.stdin.write(json.dumps(job).encode() + b"\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except OSError:
+            self.jobs.write(json.dumps(job).encode() + b"\n")
+            self.jobs.flush()
+            line = self.results.readline()
+        except (OSError, ValueError):   # it has ended; or `close` was called by another thread
             line = b""
         if line:
             return json.loads(line)
-        self.close()
+        self.end()
         return failure("Killed", "your code ended the process that grades it")
 
     def close(self):
+        """End the process, and start no other."""
+        self.closed = True
+        self.end()
+
+    def end(self):
         """End the process."""
         if self.process is not None:
+            process, self.process = self.process, None
             with contextlib.suppress(OSError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            self.process.stdin.close()
-            self.process.stdout.close()
-            self.process = None
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            with contextlib.suppress(OSError):
+                self.jobs.close()
+                self.results.close()
 
     def __enter__(self):
         return self
@@ -83,7 +101,8 @@ class Server:
 
 def failure(kind, reason, **more):
     """The result of a check that failed without a report of its own."""
-    return {"outcome": "failed", "kind": kind, "reason": reason, "output": "", "seconds": 0.0, "score": None, "leaderboard": None, **more}
+    return {"outcome": "failed", "kind": kind, "reason": reason, "output": "", "seconds": 0.0, "score": None, "leaderboard": None,
+            **more}
 
 
 # ---- the server's side ---------------------------------------------------------------------------------------------------
@@ -179,8 +198,8 @@ def watch(job, child, report, text):
         now = time.monotonic()
         if size > limits["output_kb"] << 10:
             stopped = "Output", f"it printed more than {limits['output_kb']} kB"
-        elif now - start > limits["seconds"]:
-            stopped = "Time", f"it ran for more than {limits['seconds']} s (an endless loop, or a cost that is not linear?)"
+        elif now - start > WALL * limits["seconds"]:
+            stopped = "Time", f"it took more than {WALL * limits['seconds']} s (does it wait for something?)"
         elif now > next_count:
             next_count = now + 0.1
             if len(descendants(os.getpid())) - 1 > limits["processes"]:
@@ -200,10 +219,12 @@ def watch(job, child, report, text):
         return failure(*stopped, **common)
     if isinstance(result, dict) and result.pop("key", None) == job["key"]:
         return {**failure("", ""), **result, **common}
+    assert status is not None
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         return failure(name, "the process " + SIGNALS.get(name, f"was ended by {name}").format_map(limits), **common)
-    return failure("Exit", f"your code ended the process (exit status {os.WEXITSTATUS(status)}) before the check was finished", **common)
+    return failure("Exit", f"your code ended the process, with exit status {os.WEXITSTATUS(status)}, before the check was over",
+                   **common)
 
 
 def warm_up():

@@ -22,7 +22,7 @@ __all__ = ["Check", "Set", "SetError"]
 
 # What one check may use. set.toml may change these under [limits].
 LIMITS = {
-    "seconds": 10,          # of wall time, and of CPU time
+    "seconds": 10,          # of CPU time; three times as much wall time
     "memory_mb": 1024,      # beyond what minigrad itself uses
     "processes": 0,         # that the student's code may start
     "output_kb": 1024,      # of printed text
@@ -141,7 +141,7 @@ def read_checks(path):
     for node in tree.body:
         if not (isinstance(node, ast.FunctionDef) and node.name.startswith("test_")):
             continue
-        marks = {}
+        marks: dict = {}
         for decorator in node.decorator_list:
             if isinstance(decorator, ast.Call):
                 name = decorator.func.attr if isinstance(decorator.func, ast.Attribute) else getattr(decorator.func, "id", "")
@@ -151,11 +151,11 @@ def read_checks(path):
                     raise SetError(f"{path}, line {decorator.lineno}: {name}() needs constants, so that a grade can be "
                                    "computed without running the check") from None
                 marks[name] = values[0] if values else None
-        if "weight" not in marks and "partial_credit" not in marks:
+        if not isinstance(marks.get("weight", marks.get("partial_credit")), (int, float)):
             raise SetError(f"{path}, line {node.lineno}: {node.name} has no @weight")
         title = (ast.get_docstring(node) or node.name).splitlines()[0]
         hidden = "hide_errors" in marks
-        found.append(Check(path.name, node.name, node.lineno, title, marks.get("weight", marks.get("partial_credit")),
+        found.append(Check(path.name, node.name, node.lineno, title, marks.get("weight", marks.get("partial_credit", 0)),
                            marks.get("number", ""), marks.get("visibility", "visible"),
                            (marks["hide_errors"] or "Check failed") if hidden else None))
     return found

@@ -8,6 +8,7 @@ A student whose last cell is unfinished still has the points for the others. ``m
 """
 
 import ast
+import itertools
 import json
 import linecache
 import re
@@ -54,8 +55,10 @@ def find_file(folder, name, newest=False):
     Raises:
         SubmissionError: there is no file, or it is not clear which.
     """
-    if folder.is_file():
+    if folder.is_file() and folder.suffix in (".py", ".ipynb"):
         return folder, []
+    if folder.is_file():
+        raise SubmissionError(f"{folder.name} is no script and no notebook")
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder.name}")
     there = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".ipynb") and path.is_file()
@@ -121,7 +124,7 @@ def split_script(text, name):
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
     bounds = [0, *(i for i in starts if i), len(lines)]
-    return [Cell("".join(lines[a:b]), name, a + 1) for a, b in zip(bounds, bounds[1:])]
+    return [Cell("".join(lines[a:b]), name, a + 1) for a, b in itertools.pairwise(bounds)]
 
 
 def load(path, name):
@@ -161,5 +164,5 @@ class StudentModule(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        skipped = "".join(f"\n    {line}" for line in self.__problems__[:5])
+        skipped = "".join(f"\n    {line}" for line in vars(self)["__problems__"][:5])
         raise AttributeError(f"{self.__name__} has no {name!r}" + (f". These cells were skipped:{skipped}" if skipped else ""))

@@ -16,7 +16,7 @@
 # **The question.** A graph of nodes and edges is there, and a gradient at its end. You write the engine that brings it to the
 # leaves. At the end, a network learns with your engine instead of minigrad's.
 #
-# You need: [tutorial 2](../../02_the_engine.py), which develops this engine for numbers. You get: minigrad's real graph. You call
+# You need: tutorial 2, *The engine: who waits for whom*, which develops this engine for numbers. You get: minigrad's real graph. You call
 # its nodes, and you follow its edges. About 240 minutes, 100 points.
 #
 # | part | points | you write |

@@ -1,6 +1,7 @@
 """The public checks of homework 3. Run them with ``python -m pytest -q test_public.py``."""
 
 import adapters
+
 import minigrad as mg
 from minigrad.grading.checks import fail, number, same, used, weight
 
@@ -19,7 +20,7 @@ def example():
 def test_counts_of_the_example():
     """count_dependencies counts the edges of x * x"""
     count = adapters.count_dependencies()
-    x, h, y = example()
+    _, h, y = example()
     leaf = h.grad_fn.next_functions[0][0]
     sine = y.grad_fn.next_functions[0][0]
     found = count(y.grad_fn)
@@ -35,7 +36,7 @@ def test_counts_of_the_example():
 def test_queue_order():
     """The queue gives the node that was created last, and leaves first"""
     queue = adapters.ready_queue()()
-    x, h, y = example()
+    _, h, y = example()
     sine = y.grad_fn.next_functions[0][0]
     leaf = h.grad_fn.next_functions[0][0]
     for node in (sine, h.grad_fn, leaf, y.grad_fn):
