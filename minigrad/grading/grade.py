@@ -1,0 +1,125 @@
+"""Grade one submission: run every check on it, and put the results into Gradescope's form.
+
+    with Server() as server:
+        results = grade(Set.read("hw3"), "submission/", server)
+    results["score"]            write_json(path, results) and junit(results) put them into files
+
+The keys are those of Gradescope's "Autograder Specifications"; ``results.schema.json`` describes them. Whatever a submission is or
+does, there is a result with a score and a reason for each check.
+"""
+
+import json
+import os
+import secrets
+import time
+from pathlib import Path
+
+from minigrad.grading.submission import SubmissionError, find_file, read_cells
+
+__all__ = ["grade", "junit", "schema", "write_json"]
+
+
+def schema():
+    """The JSON schema of the results."""
+    return json.loads(Path(__file__).with_name("results.schema.json").read_text(encoding="utf-8"))
+
+
+def grade(homework, submission, server, seed=None):
+    """Grade one submission.
+
+    Args:
+        homework (Set): the set.
+        submission (path): a folder, or a file.
+        server (Server): what runs the checks.
+        seed (int, optional): the seed of what the checks draw; a new one by default. The results contain it.
+
+    Returns:
+        dict: the results, in Gradescope's form.
+    """
+    start = time.monotonic()
+    seed = secrets.randbelow(1_000_000) if seed is None else seed
+    wrong, path, names = None, Path(submission), []
+    try:
+        path, messages = find_file(Path(submission), homework.name)
+        cells, more = read_cells(path)
+        messages += more
+        names = sorted({cell.name for cell in cells})
+    except SubmissionError as error:
+        wrong, messages = str(error), []
+    except (OSError, RecursionError) as error:
+        wrong, messages = f"the file cannot be read ({type(error).__name__}: {error})", []
+    tests, board = [], []
+    for check in homework.checks:
+        if wrong is None:
+            found = server.check({"set": str(homework.folder), "file": check.file, "function": check.function, "names": names,
+                                  "submission": str(path.resolve()), "seed": seed, "limits": homework.limits})
+        else:
+            found = {"outcome": "failed", "reason": wrong, "kind": "Submission", "output": "", "seconds": 0.0, "score": None,
+                     "leaderboard": None}
+        tests.append(entry(check, found))
+        if found["leaderboard"] is not None and found["leaderboard"][2] is not None:
+            column, order, value = found["leaderboard"]
+            board.append({"name": column, "value": value, "order": order})
+    score = round(sum(test["score"] for test in tests), 6)
+    passed = sum(test["status"] == "passed" for test in tests)
+    lines = [f"{homework.name}: {homework.title}",
+             f"{passed} of {len(tests)} checks passed: {score:g} of {homework.points:g} points"]
+    if wrong is not None:
+        lines.append(f"Not graded: {wrong}.")
+    lines += [f"Note: {message}." for message in messages]
+    results = {
+        "score": score, "execution_time": round(time.monotonic() - start, 2), "output": "\n".join(lines), "output_format": "text",
+        "test_output_format": "text", "visibility": "visible", "stdout_visibility": "hidden", "tests": tests,
+        "extra_data": {"set": homework.name, "points": homework.points, "seed": seed, "checks": homework.digest()},
+    }
+    if board:
+        results["leaderboard"] = board
+    return results
+
+
+def entry(check, found):
+    """The result of one check, in Gradescope's form."""
+    passed = found["outcome"] == "passed"
+    score = check.weight if passed else 0
+    if isinstance(found["score"], (int, float)) and not isinstance(found["score"], bool) and passed:
+        score = min(max(found["score"], 0), check.weight) if found["score"] == found["score"] else 0
+    reason = found["reason"]
+    if not passed and check.hide_errors is not None and found["kind"] in ("Failed", "AssertionError"):
+        reason = check.hide_errors
+    text = "passed" if passed else reason or "failed"
+    if found["output"].strip() and check.hide_errors is None:
+        printed = found["output"].rstrip()
+        text += "\n\nprinted:\n" + (printed if len(printed) <= 2000 else printed[:2000] + "\n...")
+    return {"name": check.name, "number": check.number, "score": score, "max_score": check.weight,
+            "status": "passed" if passed else "failed", "output": text, "output_format": "text", "visibility": check.visibility,
+            "tags": [], "extra_data": {"check": f"{check.file}::{check.function}", "seconds": found["seconds"],
+                                       "kind": None if passed else found["kind"]}}
+
+
+def write_whole(path, text):
+    """Write a file completely or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8", errors="replace")
+    os.replace(part, path)
+
+
+def write_json(path, results):
+    """Write results as JSON, completely or not at all."""
+    write_whole(path, json.dumps(results, indent=1) + "\n")
+
+
+def junit(results):
+    """The results as JUnit XML."""
+    from xml.etree import ElementTree as xml
+    tests = results["tests"]
+    root = xml.Element("testsuite", name=results["extra_data"]["set"], tests=str(len(tests)), errors="0", skipped="0",
+                       failures=str(sum(test["status"] != "passed" for test in tests)), time=f"{results['execution_time']:.2f}")
+    for test in tests:
+        case = xml.SubElement(root, "testcase", classname=results["extra_data"]["set"], name=test["name"],
+                              time=f"{test['extra_data']['seconds']:.3f}")
+        if test["status"] != "passed":
+            text = "".join(c for c in test["output"] if c >= " " or c in "\n\t")
+            xml.SubElement(case, "failure", message=text.partition("\n")[0]).text = text
+    return xml.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

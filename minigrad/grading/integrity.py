@@ -1,0 +1,45 @@
+"""Notice when a submission replaces functions of minigrad, NumPy, pytest or Python, by which the checks judge it.
+
+    before = snapshot()
+    ...                     the student's code runs
+    changes(before)         ["numpy.allclose"]
+
+A snapshot has each function, class and method of the modules that a check relies on. Names that appear later are no change: modules
+of minigrad load late. What only a hostile program does (patch, call, and patch back) is not noticed: see docs/teach/grading.md.
+"""
+
+import sys
+import types
+
+__all__ = ["changes", "snapshot"]
+
+WATCHED = ("minigrad", "numpy", "pytest", "_pytest", "pluggy")
+STANDARD = ("builtins", "functools", "inspect", "io", "json", "math", "operator", "os", "random", "time")
+DESCRIPTORS = (property, staticmethod, classmethod)
+MADE_BY_PYTHON = {"__dict__", "__weakref__", "__doc__", "__annotations__", "__module__", "__abstractmethods__"}
+
+
+def functions(space, owner, found, seen):
+    """Add to `found` (space, name, object, its code) of each function in the dict of a module or class."""
+    for name, value in list(space.items()):
+        if name in MADE_BY_PYTHON or not (callable(value) or isinstance(value, DESCRIPTORS)):
+            continue
+        found.append((space, owner, name, value, getattr(value, "__code__", None)))
+        if isinstance(value, type) and value not in seen and value.__module__.partition(".")[0] in WATCHED:
+            seen.add(value)
+            functions(vars(value), f"{value.__module__}.{value.__qualname__}", found, seen)
+
+
+def snapshot(extra=()):
+    """The functions of all watched modules, and of those named in `extra`, as they are now."""
+    found, seen = [], set()
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, types.ModuleType) and (name.partition(".")[0] in WATCHED or name in STANDARD or name in extra):
+            functions(vars(module), name, found, seen)
+    return found
+
+
+def changes(before):
+    """The dotted names of the functions that have been replaced or removed, or whose code has been."""
+    return sorted({f"{owner}.{name}" for space, owner, name, value, code in before
+                   if space.get(name) is not value or getattr(value, "__code__", None) is not code})

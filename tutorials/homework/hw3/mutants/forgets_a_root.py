@@ -1,0 +1,6 @@
+# wrong: begins at the first root only
+def run_backward(roots, grads):
+    correct(roots[:1], grads[:1])
+
+
+correct = solution.run_backward

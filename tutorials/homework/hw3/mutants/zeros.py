@@ -1,0 +1,6 @@
+# wrong: sends zeros instead of gradients
+def run_backward(roots, grads):
+    correct(roots, [grad * 0 for grad in grads])
+
+
+correct = solution.run_backward
