@@ -13,14 +13,24 @@
 
 So a short program does not wait for what it does not use. ``tests/test_import.py`` lists what ``import minigrad`` must not load.
 
+One thread at a time imports here, with the lock `importing`. The modules of a package import each other, and two threads that
+begin at different ends of such a circle would wait for each other. Python sees that, and gives one of them a module that is half
+imported.
+
 Python calls a module's function `__getattr__` for a name that the module lacks, and its `__dir__` for ``dir(module)``: see PEP 562.
 Type checkers read the stubs, which have all names.
 """
 
 import importlib
+import os
 import sys
+from _thread import RLock
 
 __all__ = ["LateMethod", "lazy"]
+
+importing = RLock()     # the thread that imports may read another late name meanwhile
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=importing._at_fork_reinit)
 
 
 def lazy(package, modules=(), names=None):
@@ -40,10 +50,12 @@ def lazy(package, modules=(), names=None):
     def __getattr__(name):
         """Import what has this name."""
         if name in homes:
-            namespace[name] = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+            with importing:
+                namespace[name] = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
             return namespace[name]
         if name in modules:
-            return importlib.import_module(f"{package}.{name}")
+            with importing:
+                return importlib.import_module(f"{package}.{name}")
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def __dir__():
@@ -63,7 +75,8 @@ class LateMethod:
         self.module, self.name = module, name
 
     def __get__(self, instance, owner):
-        function = getattr(importlib.import_module(self.module), self.name)
+        with importing:
+            function = getattr(importlib.import_module(self.module), self.name)
         for cls in owner.__mro__:
             if vars(cls).get(self.name) is self:
                 setattr(cls, self.name, function)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minigrad._core.graph.locks import new_lock
 from minigrad.creation import from_numpy
 from minigrad.dtypes import as_device, uint8
 from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
@@ -24,9 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
+_seeding = new_lock()
+
 
 class Generator:
     """A stream of random numbers. Mirrors ``torch.Generator``.
+
+    Locked: the making of the stream and a new seed (`_seeding`), and each draw (NumPy's lock of the words, and `_pairing` of the
+    kernels). So threads that share a generator never get the same numbers; which thread gets which is chance.
 
     >>> g = mg.Generator().manual_seed(0)
     >>> a = mg.rand(3, generator=g)
@@ -49,16 +55,21 @@ class Generator:
             raise TensorTypeError("MG-E201", f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(1 << 63) <= seed < 1 << 64:
             raise TensorValueError("MG-E302", "Overflow when unpacking long long", expected="a seed of 64 bits", found=str(seed))
-        self._seed = int(seed) % (1 << 64)
-        self._stream = None
+        with _seeding:
+            self._seed = int(seed) % (1 << 64)
+            self._stream = None
         return self
 
     @property
     def stream(self):
         """The words behind the numbers. Made on first use: importing ``numpy.random`` takes 10 ms."""
-        if self._stream is None:
-            self._stream = RandomStream(self._seed)
-        return self._stream
+        found = self._stream
+        if found is None:
+            with _seeding:
+                found = self._stream
+                if found is None:
+                    found = self._stream = RandomStream(self._seed)
+        return found
 
     def initial_seed(self):
         """The seed with which the stream began.

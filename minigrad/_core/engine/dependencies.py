@@ -18,12 +18,10 @@ Mirrors compute_dependencies and GraphTask::init_to_execute of ``torch/csrc/auto
 Read next: ``graph_task.py``.
 """
 
-import os
-import threading
-
 import cython
 
 from minigrad._core.engine.graph_task import GraphTask, Scratch
+from minigrad._core.graph.locks import new_lock
 from minigrad._core.graph.node import NEEDED as _NEEDED
 from minigrad._core.graph.node import Node
 
@@ -32,9 +30,7 @@ live = {}       # number -> task, for the tasks that run in any thread
 _live = cython.declare(dict, live)
 # Interpreted, two threads might claim one node at the same time. The lock is reentrant: a walk allocates memory, so the
 # garbage collector may run, and with it a finalizer that calls backward.
-claiming = threading.RLock()
-if hasattr(os, "register_at_fork"):     # in the child, the thread that holds the lock does not exist and could never release it
-    os.register_at_fork(after_in_child=claiming._at_fork_reinit)
+claiming = new_lock()
 
 
 def compute_dependencies(task, root):

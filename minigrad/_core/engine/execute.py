@@ -213,8 +213,11 @@ def run_in_new_thread(task, state, roots, grads):
     streams = carried()
     done = threading.Lock()     # our own: in Python 3.11 and 3.12 a thread whose `join` was interrupted counts as ended
     done.acquire()
+    begun = threading.Lock()    # the thread takes it before it uses our State, or we take it, and the thread does nothing
 
     def work():
+        if not begun.acquire(False):
+            return
         try:
             depth = state.depth
             borrow(state)
@@ -231,7 +234,13 @@ def run_in_new_thread(task, state, roots, grads):
             done.release()
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(work,), name="minigrad-reentrant-backward")
-    thread.start()
+    try:
+        thread.start()
+    except BaseException as error:          # Ctrl-C while `start` waits for the thread, which may already run; or no thread
+        if begun.acquire(False):
+            raise
+        errors.insert(0, error)
+        state.interrupt = error
     waiting = True
     while waiting:
         try:

@@ -60,7 +60,11 @@ class Scratch:
 @cython.binding(False)
 @cython.cclass
 class GraphTask:
-    """One run of the engine: until no node is ready, it takes the latest ready node, calls it, and delivers its results."""
+    """One run of the engine: until no node is ready, it takes the latest ready node, calls it, and delivers its results.
+
+    Not locked: only the thread that runs the task uses it. A node's scratch fields are the task's while `dependencies.live` has
+    the task, and another task does not touch them (`claiming`).
+    """
 
     def __init__(self, number, keep_graph, create_graph, selective, outer):
         self.id = number

@@ -10,11 +10,13 @@ Read next: ``graph_task.py``.
 
 import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
+from cython.cimports.minigrad._core.graph.capi import dict_values
 from cython.cimports.minigrad._core.graph.hooks import run_tensor_hooks
 from cython.cimports.minigrad._core.graph.node import NodeExtra
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase
 from cython.cimports.minigrad._core.graph.thread_state import current
 
+from minigrad._core.graph.locks import sharing
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches
 from minigrad._core.graph.upcalls import upcalls
@@ -50,23 +52,42 @@ def accumulate_retained(tensor, grad) -> object:
     if tensor is None or grad is None:
         return None
     extra = cython.cast(TensorBase, tensor).extras()
-    extra.grad = upcalls.clone(grad) if extra.grad is None else extra.grad + grad
+    while True:
+        old = extra.grad
+        total = upcalls.clone(grad) if old is None else old + grad
+        if replace_retained(extra, old, total):     # not if another thread was faster
+            break
     if switches.recording:
-        switches.note("retain", current().node, {"grad": extra.grad})
+        switches.note("retain", current().node, {"grad": total})
     return None
+
+
+@cython.cfunc
+def replace_retained(extra: AutogradMeta, old, new) -> cython.bint:
+    """Replace the retained gradient `old` with `new`. Returns False if another thread has replaced `old` meanwhile."""
+    if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+        if extra.grad is not old:
+            return False
+        extra.grad = new
+    else:
+        with sharing:
+            if extra.grad is not old:
+                return False
+            extra.grad = new
+    return True
 
 
 def hooks_of(node: Node):
     """The hooks around a node in the order in which they run: pairs (kind, function), with None for retain_grad."""
     leaf: AutogradMeta = cython.cast(AccumulateGrad, node).variable._extra if isinstance(node, AccumulateGrad) else None
     extra: NodeExtra = node.extra
-    found = [] if leaf is None else [("tensor hook", hook) for hook in (leaf.hooks or {}).values()]
+    found = [] if leaf is None else [("tensor hook", hook) for hook in dict_values(leaf.hooks or {})]
     if extra is not None:
         for _, hooks in extra.tensor_hooks:
-            found += [("tensor hook", hook) for hook in hooks.values()]
+            found += [("tensor hook", hook) for hook in dict_values(hooks)]
         found += [("retain_grad", None) for _ in extra.retains or ()]
-        found += [("pre-hook", hook) for hook in (extra.pre_hooks or {}).values()]
-        found += [("post-hook", hook) for hook in (extra.post_hooks or {}).values()]
+        found += [("pre-hook", hook) for hook in dict_values(extra.pre_hooks or {})]
+        found += [("post-hook", hook) for hook in dict_values(extra.post_hooks or {})]
     if leaf is not None:
-        found += [("post-accumulate hook", hook) for hook in (leaf.post_accumulate_hooks or {}).values()]
+        found += [("post-accumulate hook", hook) for hook in dict_values(leaf.post_accumulate_hooks or {})]
     return found

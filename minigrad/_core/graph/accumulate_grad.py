@@ -20,7 +20,6 @@ Note [Stealing a gradient]
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``../README.md``.
 """
 
-import os
 import weakref
 from _thread import RLock  # what threading.RLock() makes, by way of a Python function
 
@@ -35,6 +34,7 @@ from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, is_exclusi
 from cython.cimports.minigrad._core.graph.thread_state import current
 
 from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.graph.locks import new_lock
 from minigrad._core.graph.metadata import Meta
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
@@ -53,15 +53,17 @@ HOW = ("in place", "stolen", "copied")
 switches = cython.declare(Switches, _switches)
 new_reference = cython.declare(object, weakref.ref)
 # Interpreted, two threads might make two nodes for one leaf. See Note [Two threads, one table of hooks].
-_making = RLock()
-if hasattr(os, "register_at_fork"):     # as `claiming` in dependencies.py
-    os.register_at_fork(after_in_child=_making._at_fork_reinit)
+_making = new_lock()
 
 
 @cython.binding(False)
 @cython.cclass
 class AccumulateGrad(Node):
-    """The node that adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it."""
+    """The node that adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it.
+
+    Locked: each addition into ``.grad`` and each replacement of it, so that none is lost (`lock`); the making of the node,
+    because a leaf has one (`_making`).
+    """
 
     def __init__(self):
         clear_node(self)
@@ -153,7 +155,7 @@ def reshape_to_leaf(grad: TensorBase, leaf: TensorBase) -> TensorBase:
 @cython.cfunc
 def replace_grad(node: AccumulateGrad, old, new) -> cython.bint:
     """Replace the gradient `old` with `new`. Returns False if another thread has replaced `old` meanwhile."""
-    if cython.compiled:     # See Note [Two threads, one table of hooks]
+    if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
         return swap_grad(node.variable._extra, old, new)
     else:
         with lock_accumulation(node):

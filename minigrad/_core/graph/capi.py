@@ -6,6 +6,8 @@ Compiled, ``capi.pxd`` supplies them as inline C, and this file is not used. Int
 import sys
 import threading
 
+from minigrad._core.graph.locks import registering
+
 __all__ = [
     "allocate",
     "change_class",
@@ -116,8 +118,9 @@ def fill_new_instances(base, filler):
 
 
 def dict_values(d):
-    """The values of a dict, or of a subclass of dict, as a new list."""
-    return list(d.values())
+    """The values of a dict, or of a subclass of dict, as a new list. See Note [Two threads, one table of hooks] in handle.py."""
+    with registering:
+        return list(d.values())
 
 
 def type_number(array):

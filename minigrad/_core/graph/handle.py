@@ -2,29 +2,24 @@
 
 Note [Two threads, one table of hooks]
     The first hook of a tensor makes its table of hooks. Interpreted, two threads might register the first hooks of one tensor
-    at the same time. Each thread might make a table, and the hook in one of the two would be lost. So interpreted threads
-    take turns, with the lock `registering`. Compiled, no other thread runs between two lines of these functions. So compiled
+    at the same time. Each thread might make a table, and the hook in one of the two would be lost. Or a thread might remove a
+    hook while another copies the table before it calls the hooks, and an ordered dict refuses that. So interpreted threads
+    take turns, with the lock `registering` (locks.py). Compiled, no other thread runs between two lines of these functions. So compiled
     code does not take the lock, which would be a tenth of the time to register a hook and run it.
 
 Mirrors ``torch/utils/hooks.py``.
 """
 
 import itertools
-import os
-import threading
 from collections import OrderedDict
 from weakref import ref as weak_ref
 
 import cython
 
+from minigrad._core.graph.locks import registering
 from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook", "registering"]
-
-# See Note [Two threads, one table of hooks]. The lock is reentrant and replaced after a fork, like `claiming` in dependencies.py.
-registering = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=registering._at_fork_reinit)
 
 weak = cython.declare(object, weak_ref)     # a C global, so compiled code does not look the name up
 # Taking the next number is one step. So two threads that register hooks on one leaf never get the same number.
@@ -66,8 +61,14 @@ class RemovableHandle:
         """Remove the hook. Does nothing if it has been removed already."""
         for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = ref()
-            if hooks is not None:
+            if hooks is None:
+                continue
+            if cython.compiled:     # See Note [Two threads, one table of hooks]
                 hooks.pop(self.id, None)
+            else:
+                with registering:
+                    gone = hooks.pop(self.id, None)
+                del gone            # not while we hold the lock: it may be the last reference to the hook
 
     def __getstate__(self):
         return self.hooks_dict_ref(), self.id, tuple([ref() for ref in self.extra_dict_ref])
@@ -92,5 +93,9 @@ def add_hook(hooks, hook):
     if not callable(hook):
         raise AutogradTypeError("MG-E111", f"a hook must be callable, but got {type(hook).__name__}")
     handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
+    if cython.compiled:     # See Note [Two threads, one table of hooks]
+        hooks[handle.id] = hook
+    else:
+        with registering:
+            hooks[handle.id] = hook
     return handle

@@ -40,7 +40,8 @@ from collections import OrderedDict
 
 import cython
 
-from minigrad._core.graph.handle import add_hook, registering
+from minigrad._core.graph.handle import add_hook
+from minigrad._core.graph.locks import registering, sharing
 from minigrad.errors import AutogradTypeError
 
 if not cython.compiled:
@@ -74,7 +75,11 @@ class NodeExtra:
 @cython.freelist(16384)    # 3 MB: a step uses the memory of the last step's nodes, and no page is mapped again
 @cython.cclass
 class Node:
-    """One recorded operation: it computes the gradients of its inputs from the gradients of its outputs."""
+    """One recorded operation: it computes the gradients of its inputs from the gradients of its outputs.
+
+    Locked: the making of `extra` (`sharing`), the tables of hooks in it (`registering`), and the choice of the task that the
+    scratch fields belong to (`claiming` in engine/dependencies.py). The other fields do not change once the op is recorded.
+    """
 
     def __init__(self):
         clear_node(self)
@@ -140,7 +145,12 @@ class Node:
 
     def extras(self):
         if self.extra is None:
-            self.extra = NodeExtra()
+            if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+                self.extra = NodeExtra()
+            else:
+                with sharing:
+                    if self.extra is None:
+                        self.extra = NodeExtra()
         return self.extra
 
     @property
@@ -298,8 +308,13 @@ def add_post_hook(node: Node, hook) -> object:
 def retain_output(node: Node, number: cython.int, tensor) -> object:
     """Make `node` store the gradient of its output `number` in ``.grad`` of that output. `tensor` is a weak reference to it."""
     extra: NodeExtra = node.extras()
-    if extra.retains is None:
-        extra.retains = {}
+    if cython.compiled:     # See Note [Two threads, one table of hooks] in handle.py
+        if extra.retains is None:
+            extra.retains = {}
+    else:
+        with registering:
+            if extra.retains is None:
+                extra.retains = {}
     extra.retains[number] = tensor
     node.hooked = True
     return None

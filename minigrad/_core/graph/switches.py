@@ -16,19 +16,23 @@ Read next: ``version.py``, where writes are counted.
 
 import os
 import sys
-import threading
 
 import cython
 
+from minigrad._core.graph.locks import new_lock
+
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 DEMO = os.path.join(PACKAGE, "demo") + os.sep       # counts as the user's code
-_counting = threading.Lock()
+_counting = new_lock()
 
 
 @cython.binding(False)
 @cython.cclass
 class Switches:
-    """The switches. `recording`, `watched`, `notes_locations`, `notes_nodes` and `notes_writes` are derived from the others."""
+    """The switches. `recording`, `watched`, `notes_locations`, `notes_nodes` and `notes_writes` are derived from the others.
+
+    Locked: the counts and the derived fields, so that the last thread to change a switch has seen the others (`_counting`).
+    """
 
     def __init__(self):
         self.debug = False
@@ -46,11 +50,12 @@ class Switches:
 
     def update_derived(self):
         """Update the derived fields."""
-        self.recording = len(self.recorders) > 0
-        self.watched = self.recording or self.swapped
-        self.notes_locations = self.debug or self.anomaly
-        self.notes_nodes = self.notes_locations or self.recording or self.streams > 0
-        self.notes_writes = self.notes_locations or self.recording or self.keepers > 0
+        with _counting:
+            self.recording = len(self.recorders) > 0
+            self.watched = self.recording or self.swapped
+            self.notes_locations = self.debug or self.anomaly
+            self.notes_nodes = self.notes_locations or self.recording or self.streams > 0
+            self.notes_writes = self.notes_locations or self.recording or self.keepers > 0
 
     def stream_entered(self, more):
         """Count a thread that has entered a stream other than the default one (`more` is 1), or left it (-1)."""

@@ -27,6 +27,7 @@ import numpy as np
 from cython.cimports.minigrad._core.graph.capi import allocate, fill_new_instances, recycle, reference_count
 from cython.cimports.minigrad._core.graph.metadata import meta_of
 
+from minigrad._core.graph.locks import sharing
 from minigrad._core.graph.metadata import CPU
 from minigrad._core.graph.version import VersionCounter
 from minigrad.errors import AutogradTypeError
@@ -69,7 +70,10 @@ class AutogradMeta:
 @cython.binding(False)
 @cython.cclass
 class TensorBase:
-    """A tensor as the engine knows it: an array, its metadata, and its place in the graph."""
+    """A tensor as the engine knows it: an array, its metadata, and its place in the graph.
+
+    Locked: the making of `_counter` and `_extra`, which all threads that use the tensor must share (`sharing` in locks.py).
+    """
 
     def __dealloc__(self):
         # Only compiled code runs this. Interpreted, Python never calls it and frees the array itself.
@@ -84,13 +88,23 @@ class TensorBase:
     def shared_counter(self):
         """The version counter, made now if the tensor has none."""
         if self._counter is None:
-            self._counter = VersionCounter()
+            if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+                self._counter = VersionCounter()
+            else:
+                with sharing:
+                    if self._counter is None:
+                        self._counter = VersionCounter()
         return self._counter
 
     def extras(self):
         """The `AutogradMeta`, made now if the tensor has none."""
         if self._extra is None:
-            self._extra = AutogradMeta.__new__(AutogradMeta) if cython.compiled else AutogradMeta()
+            if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+                self._extra = AutogradMeta.__new__(AutogradMeta)
+            else:
+                with sharing:
+                    if self._extra is None:
+                        self._extra = AutogradMeta()
         return self._extra
 
     def clear(self):

@@ -23,9 +23,11 @@ import weakref
 import cython
 from cython.cimports.minigrad._core.graph.capi import thread_id
 
+from minigrad._core.graph.locks import new_lock
 from minigrad._core.graph.switches import switches
 
 _dual_level = cython.declare(cython.bint, False)
+_deriving = new_lock()
 
 
 @cython.binding(False)
@@ -65,7 +67,10 @@ def copy_modes(source: Modes, target: Modes) -> object:
 @cython.binding(False)
 @cython.cclass
 class State(Modes):
-    """The autograd state of one thread. A new thread starts with gradients enabled."""
+    """The autograd state of one thread. A new thread starts with gradients enabled.
+
+    Only its thread uses it, except that `set_dual_level` updates the derived fields of all threads. Locked: that (`_deriving`).
+    """
 
     def __init__(self):
         Modes.__init__(self)
@@ -106,8 +111,11 @@ class State(Modes):
 
     def update_derived(self):
         """Update `forward` and `fast_path`, which are derived from the modes."""
-        self.forward = _dual_level and self.forward_enabled and not self.inference
-        self.fast_path = not self.inference and not self.forward and not self.interceptors and self.autocast is None
+        if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+            derive(self)
+        else:
+            with _deriving:
+                derive(self)
 
     def set_keeper(self, keeper):
         """Set `keeper`. While any thread has a keeper, the writes of all threads are announced."""
@@ -126,6 +134,13 @@ class State(Modes):
         self.update_derived()
 
 
+@cython.cfunc
+def derive(state: State) -> object:
+    state.forward = _dual_level and state.forward_enabled and not state.inference
+    state.fast_path = not state.inference and not state.forward and not state.interceptors and state.autocast is None
+    return None
+
+
 _local = threading.local()
 _states = weakref.WeakSet()     # the State of every thread
 NOBODY = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
@@ -138,7 +153,8 @@ def _look_up():
         return _local.state
     except AttributeError:
         _local.state = State()
-        _states.add(_local.state)
+        with _deriving:
+            _states.add(_local.state)
         _local.state.update_derived()
         return _local.state
 
@@ -147,7 +163,9 @@ def set_dual_level(entered):
     """Set whether a dual level is entered. As in PyTorch there is at most one level, and it is common to all threads."""
     global _dual_level
     _dual_level = entered
-    for state in list(_states):
+    with _deriving:
+        states = list(_states)
+    for state in states:
         cython.cast(State, state).update_derived()
 
 

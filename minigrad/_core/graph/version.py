@@ -14,6 +14,8 @@ Note [Announcing a write]
     still be copied (`allow_mutation_on_saved_tensors`). A write that fails afterwards has increased the version without
     need. That does no harm: versions are compared by `!=`.
 
+Note [Interpreted threads take turns] in locks.py says what several threads may do with one counter.
+
 Invariant: all tensors on one storage hold the *same* counter. The exception is ``.data``, whose purpose is to escape it.
 
 Mirrors ``c10::VariableVersion`` (c10/core/TensorImpl.h).
@@ -26,6 +28,7 @@ import cython
 from cython.cimports.minigrad._core.graph.switches import Switches, user_location
 from cython.cimports.minigrad._core.graph.thread_state import current
 
+from minigrad._core.graph.locks import sharing
 from minigrad._core.graph.switches import switches as _switches
 
 LOGGED = 1000       # the log of a storage has its latest writes, at most this many
@@ -37,7 +40,10 @@ switches = cython.declare(Switches, _switches)
 @cython.freelist(64)
 @cython.cclass
 class VersionCounter:
-    """The number of in-place writes to one storage. `log` has (version, op, file, line) for each write that was noted."""
+    """The number of in-place writes to one storage. `log` has (version, op, file, line) for each write that was noted.
+
+    Locked: the increment, because a lost one could restore a version that a node has saved (`sharing`).
+    """
 
     def __init__(self):
         self.value = 0
@@ -47,7 +53,11 @@ class VersionCounter:
         """Count a write that is about to happen; `name` is its op. See Note [Announcing a write]."""
         if switches.notes_writes:
             announce(self, name)
-        self.value += 1
+        if cython.compiled:     # See Note [Interpreted threads take turns]
+            self.value += 1
+        else:
+            with sharing:
+                self.value += 1
         return None
 
 
@@ -60,7 +70,9 @@ def announce(counter: VersionCounter, name) -> object:
     if switches.recording:
         switches.note("write", None, {"storage": counter, "op": name, "version": counter.value + 1})
     if switches.notes_locations:
-        if counter.log is None:
-            counter.log = deque(maxlen=LOGGED)
-        counter.log.append((counter.value + 1, name, *user_location()))
+        place = user_location()
+        with sharing:       # two threads must not begin two logs
+            if counter.log is None:
+                counter.log = deque(maxlen=LOGGED)
+            counter.log.append((counter.value + 1, name, *place))
     return None

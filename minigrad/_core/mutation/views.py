@@ -47,6 +47,7 @@ from cython.cimports.minigrad._core.record.op_node import record
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta, error_freed, op_name
 
 from minigrad._core.graph.accumulate_grad import use_refresh
+from minigrad._core.graph.locks import sharing
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
@@ -113,14 +114,15 @@ class CopySlices(Node):
             note_creation(self, current())
 
     def explain_error(self, error):
-        return error if self.inner is None else self.inner.explain_error(error)
+        inner: Node = self.inner
+        return error if inner is None else inner.explain_error(error)
 
     def compute(self, grad, wanted, results):
         if grad is None:
             return None
-        if self.inner is None:
-            raise error_freed(self)
         inner: Node = self.inner
+        if inner is None:           # checked after it was read: another thread may release the node at any time
+            raise error_freed(self)
         recording: cython.bint = current().grad_enabled
         if recording:
             inner = inner.twin()
@@ -167,8 +169,9 @@ class CopySlices(Node):
         return upcalls.as_complex(whole) if from_complex else whole
 
     def release(self):
-        if self.inner is not None:
-            self.inner.release()
+        inner: Node = self.inner
+        if inner is not None:
+            inner.release()
             self.inner = None
         return None
 
@@ -218,14 +221,23 @@ def move_retained_grad(old: Node, number: cython.int, new: Node, new_number: cyt
 
 def refresh(view: TensorBase):
     """Regenerate the grad_fn of a view if the storage has been written to since the view was made."""
+    if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+        refresh_once(view)
+    else:
+        with sharing:
+            refresh_once(view)
+
+
+@cython.cfunc
+def refresh_once(view: TensorBase) -> object:
     extra: AutogradMeta = view._extra
     if view._node is None and not base_requires_grad(view):
-        return
+        return None
     version = view.version()
     if extra.base_version == version:
-        return
+        return None
     check_creation(view, True)
-    regenerate_grad_fn(view, locate_view(view))
+    return regenerate_grad_fn(view, locate_view(view))
 
 
 @cython.cfunc

@@ -415,7 +415,7 @@ def node_class(name):
     """The class of nodes with this name: a subclass of `OpNode`, so that ``type(y.grad_fn).__name__`` is the op's name."""
     found = _classes.get(name)
     if found is None:
-        found = _classes[name] = named_subclass(OpNode, name)
+        found = _classes.setdefault(name, named_subclass(OpNode, name))     # another thread may have made one meanwhile
     return found
 
 

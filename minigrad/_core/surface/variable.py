@@ -27,7 +27,8 @@ from cython.cimports.minigrad._core.mutation.inplace import count_write
 from cython.cimports.minigrad._core.record.apply import base_requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import tangent_of
 
-from minigrad._core.graph.handle import add_hook, registering
+from minigrad._core.graph.handle import add_hook
+from minigrad._core.graph.locks import registering
 from minigrad._core.graph.metadata import CPU
 from minigrad._core.surface.operators import Operators
 from minigrad.errors import AutogradError, AutogradTypeError

@@ -13,6 +13,8 @@ Mirrors ``aten/src/ATen/native/cpu/DistributionTemplates.h`` and ``aten/src/ATen
 """
 
 import math
+import os
+from _thread import RLock
 
 import numpy as np
 
@@ -21,6 +23,9 @@ from minigrad.kernels.numpy_ref.precision import quiet
 __all__ = ["bernoulli", "dropout", "dropout_backward", "normal", "poisson", "uniform"]
 
 BLOCK = 16      # normal numbers that are drawn together
+_pairing = RLock()      # two threads that share a generator must not both use its spare number
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pairing._at_fork_reinit)
 
 
 def draw_complex(draw, generator, shape, a, b, dtype):
@@ -80,16 +85,17 @@ def normal_blocks(generator, count, dtype):
 
 def normal_pairs(generator, count):
     """`count` normal numbers of float64, each pair from two uniform ones; the second of a pair waits for the next call."""
-    x = [] if generator.spare_normal is None or not count else [generator.spare_normal]
-    if x:
-        generator.spare_normal = None
-    pairs = (count - len(x) + 1) // 2
-    u = generator.fractions(2 * pairs, np.float64).reshape(-1, 2)
-    radius, angle = np.sqrt(-2 * np.log1p(-u[:, 1])), 2 * math.pi * u[:, 0]
-    x = np.append(x, np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1))
-    if x.size > count:
-        generator.spare_normal = float(x[-1])
-    return x[:count]
+    with _pairing:
+        x = [] if generator.spare_normal is None or not count else [generator.spare_normal]
+        if x:
+            generator.spare_normal = None
+        pairs = (count - len(x) + 1) // 2
+        u = generator.fractions(2 * pairs, np.float64).reshape(-1, 2)
+        radius, angle = np.sqrt(-2 * np.log1p(-u[:, 1])), 2 * math.pi * u[:, 0]
+        x = np.append(x, np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1))
+        if x.size > count:
+            generator.spare_normal = float(x[-1])
+        return x[:count]
 
 
 def bernoulli(generator, shape, p, dtype):
