@@ -31,7 +31,7 @@ LATE = (
     *[f"minigrad.ops.{family}.{module}" for family in ("linalg", "nn") for module in ops.modules_of(family)
       if module not in ("matrix", "products", "softmax")],
     "ast", "asyncio", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing", "numba",
-    "numpy.random", "optree", "random", "secrets", "unittest",
+    "numpy.random", "optree", "random", "secrets", "unittest", "ml_dtypes", "minigrad._bfloat16", "minigrad.kernels.rounding", "minigrad.amp",
 )
 BACKWARD = "x = minigrad.tensor([1., 2.], requires_grad=True); y = x * x; y.sum().backward(); print(x.grad, file=sys.stderr)"
 

@@ -396,7 +396,7 @@ class Conversions(Variable):
             raise TypeError(f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
                             "host memory first.")
         if self.dtype.name == "bfloat16":
-            raise TensorTypeError("MG-E203", "Got unsupported ScalarType BFloat16", fix="x.float().numpy(): it has the same numbers")
+            raise TensorTypeError("MG-E203", "Got unsupported ScalarType BFloat16", fix="x.float().numpy(), with the same numbers")
         return self._array.view()
 
     def __dir__(self):

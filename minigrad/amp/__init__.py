@@ -1,8 +1,8 @@
 """Mixed precision: `autocast`, and `GradScaler`, which keeps small gradients from becoming 0. Mirrors ``torch.amp``.
 
     scaler = mg.amp.GradScaler("cpu")
-    with mg.autocast("cpu"):                    # changes nothing: minigrad computes in the dtype of its tensors
-        loss = model(x).square().mean()
+    with mg.autocast("cpu", mg.float16):        # the products of matrices in float16, the loss in float32
+        loss = nn.functional.mse_loss(model(x), y)
     scaler.scale(loss).backward()
     scaler.step(optimizer)
     scaler.update()

@@ -32,19 +32,22 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_aut
            "set_autocast_enabled"]
 
 # The names of ops (minigrad/ops) and of functions that are made of several.
-LOWER = frozenset(["mm", "bmm", "addmm", "addmm_scaled", "baddbmm", "addbmm", "matmul", "linear", "vecdot", "convolution", "conv", "scaled_dot_product_attention"])
-LOSSES = """mse_loss smooth_l1_loss huber_loss l1_loss binary_cross_entropy_with_logits weighted_binary_cross_entropy_with_logits
-    nll_loss nll_loss2d cross_entropy kl_div poisson_nll_loss cosine_embedding_loss hinge_embedding_loss margin_ranking_loss
-    soft_margin_loss triplet_margin_loss multi_margin_loss multilabel_margin_loss ctc_loss"""
+LOWER = frozenset((
+    "addbmm", "addmm", "addmm_scaled", "baddbmm", "bmm", "conv", "convolution", "linear", "matmul", "mm",
+    "scaled_dot_product_attention", "vecdot"))
+LOSSES = frozenset((
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss", "hinge_embedding_loss", "huber_loss",
+    "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nll_loss", "nll_loss2d",
+    "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "weighted_binary_cross_entropy_with_logits"))
 FLOAT32 = {
-    "cpu": frozenset(f"""{LOSSES} binary_cross_entropy prod prod_dim trace cdist polar view_as_complex quantile nanquantile
-        grid_sample avg_pool3d adaptive_avg_pool3d max_pool3d adaptive_max_pool3d max_unpool2d max_unpool3d reflection_pad1d
-        reflection_pad2d replication_pad1d replication_pad2d replication_pad3d linalg
-        """.split()),
-    "cuda": frozenset(f"""{LOSSES} acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow pow_tensor
-        pow_scalar_base softplus native_layer_norm native_group_norm cosine_similarity cdist dist renorm logsumexp prod prod_dim
-        softmax log_softmax cumprod cumsum sum sum_dim linalg_vector_norm
-        """.split()),
+    "cpu": LOSSES | frozenset((
+        "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "binary_cross_entropy", "cdist", "grid_sample", "max_pool3d",
+        "max_unpool2d", "max_unpool3d", "nanquantile", "polar", "prod", "prod_dim", "quantile", "reflection_pad1d",
+        "reflection_pad2d", "replication_pad1d", "replication_pad2d", "replication_pad3d", "trace", "view_as_complex")),
+    "cuda": LOSSES | frozenset((
+        "acos", "asin", "cdist", "cosh", "cumprod", "cumsum", "dist", "erfinv", "exp", "expm1", "linalg_vector_norm", "log",
+        "log10", "log1p", "log2", "log_softmax", "logsumexp", "native_group_norm", "native_layer_norm", "pow", "pow_scalar_base",
+        "pow_tensor", "prod", "prod_dim", "reciprocal", "renorm", "rsqrt", "sinh", "softmax", "softplus", "sum", "sum_dim", "tan")),
 }
 
 

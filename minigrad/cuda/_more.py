@@ -121,7 +121,7 @@ def memory_summary(device=None, abbreviated=False):
 
 
 def is_bf16_supported(including_emulation=True):
-    """False: minigrad has no bfloat16. Mirrors ``torch.cuda.is_bf16_supported``.
+    """False: minigrad computes with bfloat16 on the CPU only. Mirrors ``torch.cuda.is_bf16_supported``.
 
     >>> mg.cuda.is_bf16_supported()
     False

@@ -3,12 +3,12 @@
     bfloat16 arrays ──> float32 ──> the kernel ──> float32 ──> rounded to bfloat16, once
 
 bfloat16 is float32 without the last 16 of its 32 bits: the same range, but two to three decimal digits. NumPy lacks it, and the
-package ml_dtypes adds it. A NumPy ufunc on bfloat16 rounds after each addition, so that a sum of ones stops at 256. PyTorch computes
-in float32 on a CPU, and so do we. A call without a bfloat16 array goes to the kernel unchanged, since an op in float32 may have
-one bfloat16 operand.
+package ml_dtypes adds it. A NumPy ufunc on bfloat16 rounds after each addition, so that a sum of ones stops at 256. PyTorch
+computes in float32 on a CPU, and so do we. A call without a bfloat16 array goes to the kernel unchanged, since an op in float32
+may have one bfloat16 operand.
 
-Three kinds of kernels differ: `UNCHANGED` move numbers or describe memory, `WRITING` write to their arguments, and most kernels
-round a number beside an array, all but `WIDE_NUMBERS`.
+Some kernels differ: `UNCHANGED` move numbers or describe memory, `WRITING` write to their arguments, and `ROUND_NUMBERS` round a
+number beside an array.
 
 Mirrors what ``at::opmath_type`` does in PyTorch's kernels (``aten/src/ATen/OpMathType.h``).
 """
@@ -23,13 +23,17 @@ __all__ = ["rounding_kernels"]
 SINGLE = np.dtype(np.float32)
 
 # They compute nothing, or must return a view of their argument.
-UNCHANGED = frozenset(["accumulate", "copy_", "add_", "owns", "obeys_layout", "copy_with_layout", "empty", "full", "copy", "cast", "number", "to_host", "from_host", "fill_", "view", "permute", "transpose", "expand", "unsqueeze", "select", "slice", "diagonal", "geometry", "storage", "as_strided", "real", "imag", "view_as_real", "view_as_complex", "resize", "by_columns", "contiguous", "tril", "triu", "cat", "stack", "gather", "index_select", "index", "flip", "nextafter", "conj"])
+UNCHANGED = frozenset((
+    "accumulate", "add_", "as_strided", "by_columns", "cast", "cat", "conj", "contiguous", "copy", "copy_", "copy_with_layout",
+    "diagonal", "empty", "expand", "fill_", "flip", "from_host", "full", "gather", "geometry", "imag", "index", "index_select",
+    "nextafter", "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "stack", "storage", "to_host",
+    "transpose", "tril", "triu", "unsqueeze", "view", "view_as_complex", "view_as_real"))
 # They write to arguments, whose results are rounded too.
 WRITING = frozenset(("index_put_", "sgd_", "adam_"))
-# A Python number keeps all its digits, as in PyTorch. All other kernels round it to bfloat16 first.
-WIDE_NUMBERS = frozenset(("add", "sub", "rsub", "mul", "div", "floor_divide", "trunc_divide"))
-# Elementwise kernels on two operands, one of which may be a number.
-ROUND_NUMBERS = frozenset(["pow", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge", "atan2", "hypot", "fmod", "remainder", "copysign", "heaviside", "fmax", "fmin", "logaddexp", "logaddexp2", "xlogy", "xlog1py"])
+# They round a Python number to bfloat16 first, as PyTorch does. For the others (add, mul ...) it keeps all its digits.
+ROUND_NUMBERS = frozenset((
+    "atan2", "copysign", "eq", "fmax", "fmin", "fmod", "ge", "gt", "heaviside", "hypot", "le", "logaddexp", "logaddexp2", "lt",
+    "maximum", "minimum", "ne", "pow", "remainder", "xlog1py", "xlogy"))
 
 
 def rounding_kernels(kernels, reference, dtype):

@@ -77,9 +77,7 @@ def test_memory_that_tensors_share(writer, reader):
     assert found["again"].tolist() == [0, 5, 0, 0] and found["part"].tolist() == [5, 0] and found["other"].tolist() == [0] * 4
 
 
-def test_bfloat16_and_other_dtypes():
-    found = through(torch, mg, torch.tensor([1.5, -2.0], dtype=torch.bfloat16))
-    assert found.dtype is mg.float32 and found.tolist() == [1.5, -2]
+def test_dtypes_that_are_not_here():
     import pickle
     with pytest.raises(pickle.UnpicklingError, match=r"torch\.uint16"):
         through(torch, mg, torch.ones(2, dtype=torch.uint16))
@@ -140,7 +138,7 @@ def test_older_files(tmp_path):
     torch.save(obj, tmp_path / "old.pt", _use_new_zipfile_serialization=False)
     found = mg.load(tmp_path / "old.pt")
     assert found["x"].tolist() == obj["x"].tolist() and found["i"].tolist() == [0, 1, 2] and found["b"].tolist() == [True, False] and found["n"] == 3
-    assert found["h"].tolist() == [1, 1] and nn.Linear(2, 1).load_state_dict(found["state"])
+    assert found["h"].tolist() == [1, 1] and found["h"].dtype is mg.bfloat16 and nn.Linear(2, 1).load_state_dict(found["state"])
     data = (tmp_path / "old.pt").read_bytes()
     import pickle
     for end in (30, 200, len(data) - 3):

@@ -149,8 +149,9 @@ def empty_view(x, shape, strides, start):
     """A view without elements that begins `start` bytes after `x` does. It may begin outside the memory of `x`."""
     interface = dict(x.__array_interface__)
     address_, readonly = interface["data"]
-    return np.asarray(ArrayInterface(x, {**interface, "shape": tuple(shape), "strides": tuple(strides),
+    seen = np.asarray(ArrayInterface(x, {**interface, "shape": tuple(shape), "strides": tuple(strides),
                                          "data": (address_ + start, readonly)}))
+    return seen if seen.dtype == x.dtype else seen.view(x.dtype)       # the interface has no name for bfloat16
 
 
 def steps_of(x):

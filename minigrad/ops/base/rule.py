@@ -72,8 +72,8 @@ else:
     Table = object
 
 __all__ = ["BOOL", "INT64", "NUMBERS", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
-           "dimensions", "flag", "in_words", "integer", "integers", "is_reduced", "named", "number", "op", "outside", "real", "tensor_argument",
-           "tensor_error", "truth", "two_operands", "unary_function", "variant", "wrong_type"]
+           "dimensions", "flag", "in_words", "integer", "integers", "is_reduced", "named", "number", "op", "outside", "real",
+           "tensor_argument", "tensor_error", "truth", "two_operands", "unary_function", "variant", "wrong_type"]
 
 # The types of numbers: Python's and NumPy's.
 NUMBERS: tuple[Any, ...] = (bool, int, float, complex, np.number, np.bool_)

@@ -94,6 +94,7 @@ class Frame:
         self.describe = describe            # tensor -> the facts that must be equal in the recomputation
         self.explain = explain              # error -> the error with the logs of debug=True, or None
         self.rng_state = random.get_rng_state() if preserve_rng_state else None
+        self.autocast = current().autocast
         self.holders = []                   # weak references
         self.descriptions = []              # of the tensors that the holders replace
         self.complete = False               # the forward has returned
@@ -143,19 +144,21 @@ class Frame:
         run = Run(self)
         args, kwargs = self.unpack_arguments()
         state = current()
-        interceptors = state.interceptors
+        interceptors, autocast = state.interceptors, state.autocast
         with random.fork_rng(enabled=self.rng_state is not None):
             if self.rng_state is not None:
                 random.set_rng_state(self.rng_state)
             try:
                 with enable_grad(), saved_tensors_hooks(run, _return_unchanged), self.context:
                     run.save_inputs_first()
+                    state.set_autocast(self.autocast and self.autocast.renewed())
                     self.function(*args, **kwargs)
             except Stop as stop:
                 if stop.run is not run:
                     raise
             finally:
                 state.set_interceptors(interceptors)
+                state.set_autocast(autocast)
         run.check()
         return run
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from minigrad import autograd, random
 from minigrad._arguments import listed
 from minigrad._core.engine.execute import is_checkpoint_valid
+from minigrad._core.graph.thread_state import current
 from minigrad.autograd.function import Function
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradError
@@ -83,6 +84,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = random.get_rng_state() if preserve_rng_state else None
+        ctx.autocast = current().autocast
         ctx.save_for_backward(*[x for x in args if isinstance(x, Tensor)])
         ctx.others = [None if isinstance(x, Tensor) else (x,) for x in args]
         with no_grad():
@@ -100,7 +102,13 @@ class CheckpointFunction(Function):
         with random.fork_rng(enabled=ctx.rng_state is not None), enable_grad():
             if ctx.rng_state is not None:
                 random.set_rng_state(ctx.rng_state)
-            outputs = ctx.run_function(*inputs)
+            state = current()
+            autocast = state.autocast
+            state.set_autocast(ctx.autocast and ctx.autocast.renewed())
+            try:
+                outputs = ctx.run_function(*inputs)
+            finally:
+                state.set_autocast(autocast)
         if not isinstance(outputs, (tuple, list)):
             outputs = (outputs,)
         pairs = [(y, g) for y, g in zip(outputs, grads) if isinstance(y, Tensor) and y.requires_grad]
