@@ -36,6 +36,7 @@ BELOW = {
     "amp": {"autograd", "surface", "errors"},
     "nn": {"_lazy", "autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
+    "fft": {"surface", "ops", "_core", "errors"},
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
     "func": {"utils", "autograd", "surface", "ops", "_core", "errors"},
