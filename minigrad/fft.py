@@ -23,6 +23,7 @@ from minigrad.creation._ranges import arange
 from minigrad.dtypes import as_dtype, get_default_dtype
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops import conj_physical, roll
+from minigrad.ops.base.keywords import accept_names_everywhere
 from minigrad.ops.base.out import accept_out
 from minigrad.ops.base.rule import dimension, integer, real, tensor_argument
 from minigrad.ops.linalg.fourier import FftC2C, FftC2R, FftR2C, pad_end
@@ -459,3 +460,7 @@ def shifted(name, input, dim, steps):
     tensor_argument(name, input)
     dims = list(range(input.ndim)) if dim is None else [dimension(d, input.ndim) for d in listed(dim, "dim", name)]
     return roll(input, [steps(input.shape[d]) for d in dims], dims)
+
+
+# NumPy's names for arguments: mg.fft.fft(x, axis=0).
+globals().update(accept_names_everywhere({name: globals()[name] for name in __all__}))
