@@ -59,9 +59,9 @@ class FftC2R(Linear):
     def forward(k, x, dims, norm, last):
         return k.fft_c2r(x, dims, norm, last)
 
-    def vjp_x(g, dims, norm, last):
+    def vjp_x(g, dims, norm):
         z = call(FftR2C.op, (g, dims, norm, True))
-        return z * times_counted(z, dims[-1], last)
+        return z * times_counted(z, dims[-1], g.shape[dims[-1]])
 
 
 def times_counted(z, dim, n):
@@ -74,4 +74,4 @@ def times_counted(z, dim, n):
 def pad_end(x, dim, size):
     """`x` with zeros after its last element along `dim`, up to `size` elements; x itself if it has as many."""
     more = size - x.shape[dim]
-    return call(ConstantPadNd.op, (x, (0, 0) * (x.ndim - 1 - dim) + (0, more), 0)) if more else x
+    return call(ConstantPadNd.op, (x, (0, 0) * (x.ndim - 1 - dim) + (0, more) + (0, 0) * dim, 0)) if more else x
