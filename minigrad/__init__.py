@@ -74,10 +74,10 @@ __all__ = [name for name in __dir__() if not name.startswith("_")]
 
 
 
-def _meta_kernels(device):
-    """The kernels of the device "meta"."""
+def _meta_kernels(where):
+    """The kernels of `where`, the device "meta"."""
     from minigrad.kernels import meta
-    return meta.kernels_of(device)
+    return meta.kernels_of(where)
 
 
 _use_meta(_meta_kernels)

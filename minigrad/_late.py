@@ -8,7 +8,7 @@ __all__ = ["MODULES", "NAMES"]
 
 MODULES = (
     "_C", "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "distributed", "distributions", "func",
-    "functional", "futures", "grading", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim",
+    "fft", "functional", "futures", "grading", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim",
     "profiler", "run", "serialization", "sparse", "special", "testing", "torch_version", "utils", "version", "viz", "xpu",
 )
 

@@ -48,7 +48,7 @@ def use_cuda(function):
     _cuda = function
 
 
-_meta_kernels = None    # returns the kernels of the device "meta"; the package sets it, because kernels are below the core's users
+_meta_kernels = None    # returns the kernels of the device "meta"; the package sets it, because this layer may not import them
 _meta = None            # the device "meta", made when it is first used
 
 
@@ -76,7 +76,7 @@ ELSEWHERE = {"mps", "xpu", "xla", "hpu", "mtia"}
 
 
 def as_device(device: DeviceLike | None) -> Device:
-    """Convert an argument to a `Device`: None (the default device), a `Device`, or a string such as ``"cpu"``, ``"cuda:0"`` or ``"meta"``.
+    """Convert an argument to a `Device`: None (the default device), a `Device`, or a string: ``"cpu"``, ``"cuda:0"``, ``"meta"``.
 
     Raises:
         RuntimeError: minigrad cannot compute on this device, or not on this machine.

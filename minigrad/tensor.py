@@ -453,7 +453,8 @@ class Tensor(Conversions, metaclass=Checked):
                               "function with @minigrad.utils.hooks.unserializable_hook to suppress this warning", UserWarning,
                               stacklevel=2)
         if self.is_meta:
-            return _rebuild_meta, (type(self), tuple(self.shape), self.stride(), self.dtype, self.requires_grad, attributes_of(self))
+            return _rebuild_meta, (type(self), tuple(self.shape), self.stride(), self.dtype, self.requires_grad,
+                                   attributes_of(self))
         array = self._meta.backend.kernels.to_host(self._array)
         where = () if self.device.type == "cpu" else (str(self.device),)
         return _rebuild, (type(self), array, self.requires_grad, attributes_of(self), *where)

@@ -18,7 +18,7 @@ import numpy as np
 
 import minigrad as mg
 
-PLACES = {"": mg, "Tensor": mg.Tensor, "nn.functional": mg.nn.functional, "linalg": mg.linalg, "special": mg.special,
+PLACES = {"": mg, "Tensor": mg.Tensor, "nn.functional": mg.nn.functional, "linalg": mg.linalg, "special": mg.special, "fft": mg.fft,
           "nn.init": mg.nn.init, "nn.utils": mg.nn.utils}
 
 

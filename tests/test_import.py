@@ -23,7 +23,7 @@ MODES = ["1", *["0"] * (pure.mode() == "compiled")]
 
 # Not loaded by `import minigrad`, nor by the program below. A name stands for its submodules too.
 LATE = (
-    "minigrad._C", "minigrad._debug", "minigrad._custom_op", "minigrad.demo", "minigrad.distributed", "minigrad.func", "minigrad.library",
+    "minigrad._C", "minigrad._debug", "minigrad._custom_op", "minigrad.demo", "minigrad.distributed", "minigrad.fft", "minigrad.func", "minigrad.library",
     "minigrad.linalg", "minigrad.nn", "minigrad.optim", "minigrad.serialization", "minigrad.special", "minigrad.testing", "minigrad.types",
     "minigrad.utils", "minigrad.viz", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
     "minigrad.autograd.forward_ad", "minigrad.autograd.function", "minigrad.autograd.functional", "minigrad.autograd.variable",

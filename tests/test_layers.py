@@ -38,6 +38,7 @@ BELOW = {
     "nn": {"_lazy", "autograd", "surface", "ops", "_core", "errors"},
     "special": {"ops"},
     "sparse": {"surface", "ops", "errors"},
+    "fft": {"surface", "ops", "_core", "errors"},
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
     "func": {"utils", "autograd", "surface", "ops", "_core", "errors"},

@@ -112,6 +112,7 @@ ATTRIBUTES = {
                "real": "Tensor", "imag": "Tensor", "layout": "layout", "volatile": "_bool",
                "is_cpu": "_bool",
                "is_cuda": "_bool",
+               "is_meta": "_bool",
                **dict.fromkeys(("is_mkldnn", "is_mps", "is_nested", "is_quantized", "is_sparse", "is_sparse_csr", "is_vulkan",
                                 "is_xla", "is_xpu"), "_bool"),
                "__cuda_array_interface__": "_dict[_str, Any]",

@@ -1,6 +1,6 @@
 """Samples of the gamma and Dirichlet distributions, with implicit gradients.
 
-    forward     NumPy's sampler, which rejects candidates: no formula leads from noise to the sample
+    forward     a sampler that rejects candidates: no formula leads from noise to the sample (kernels/numpy_ref/rejection.py)
     backward    dx/da = -(∂F/∂a) / p(x), which needs the sample only: ``_gamma_gradients.py``
 
 Mirrors ``torch._standard_gamma`` and ``torch._sample_dirichlet``.
@@ -13,7 +13,8 @@ import numpy as np
 import minigrad as mg
 from minigrad.autograd.function import Function, once_differentiable
 from minigrad.distributions._gamma_gradients import dirichlet_gradient, gamma_gradient
-from minigrad.distributions.utils import draw
+from minigrad.kernels.numpy_ref.rejection import draw_log_gamma
+from minigrad.random._generator import stream
 
 __all__ = ["sample_dirichlet", "standard_gamma"]
 
@@ -29,7 +30,7 @@ class StandardGamma(Function):
 
     @staticmethod
     def forward(ctx, concentration):
-        x = draw(lambda numbers, a: numbers.standard_gamma(a), concentration, concentration)
+        x = from_host(draw_gamma(on_host(concentration)), concentration)
         x = x.clamp(min=mg.finfo(x.dtype).tiny)         # a small shape gives numbers that round to 0
         ctx.save_for_backward(x, concentration)
         return x
@@ -46,7 +47,9 @@ class SampleDirichlet(Function):
 
     @staticmethod
     def forward(ctx, concentration):
-        x = draw(draw_dirichlet, concentration, concentration)
+        x = from_host(draw_dirichlet(on_host(concentration.double())), concentration)
+        info = mg.finfo(x.dtype)
+        x = x.clamp(info.tiny, 1 - info.epsneg)     # PyTorch's bounds: the smallest number, and the one next to 1
         ctx.save_for_backward(x, concentration)
         return x
 
@@ -58,10 +61,27 @@ class SampleDirichlet(Function):
         return compute(dirichlet_gradient, x, concentration, total) * (grad - (x * grad).sum(-1, keepdim=True))
 
 
-def draw_dirichlet(numbers, concentration):
-    """Normalized gamma variables, computed by their logarithms: log G(a) = log G(a + 1) + log(U) / a does not underflow."""
-    uniform = 1 - numbers.random(concentration.shape)       # in (0, 1]
-    logs = np.log(numbers.standard_gamma(concentration + 1)) + np.log(uniform) / concentration
+def on_host(x):
+    """The numbers of a tensor as an array of float32 or float64."""
+    return x.detach().cpu().to(mg.float32 if x.dtype is mg.float16 else x.dtype).numpy()
+
+
+def from_host(array, like):
+    """A tensor of these numbers, with the dtype and on the device of `like`."""
+    return mg.tensor(array, dtype=like.dtype, device=like.device)
+
+
+def draw_gamma(concentration):
+    """Gamma variables, PyTorch's for the same seed."""
+    s, log_b = draw_log_gamma(stream(None), concentration)
+    return s * np.exp(log_b)
+
+
+def draw_dirichlet(concentration):
+    """Normalized gamma variables, computed by their logarithms. PyTorch's small ones underflow, and then it returns 1 / k for each."""
+    s, log_b = draw_log_gamma(stream(None), concentration)
+    with np.errstate(divide="ignore"):
+        logs = np.log(s) + log_b
     x = np.exp(logs - logs.max(-1, keepdims=True))
     return x / x.sum(-1, keepdims=True)
 

@@ -219,6 +219,10 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "eigvalsh": ("x, lower", "w alone"),
     "eig": ("x", "(w, v) with x v = v w, complex, the columns of v of length 1"),
     "eigvals": ("x", "w alone"),
+    # Fourier transforms along `dims`; norm: 0 sums, 1 sums over the root of their number, 2 means
+    "fft_c2c": ("x, dims, norm, forward", "z[k] = the sum of x[j] e^(-2 pi i j k / n); else of x[j] e^(2 pi i j k / n)"),
+    "fft_r2c": ("x, dims, norm, onesided", "the forward transform of a real x; onesided: n // 2 + 1 elements of the last of dims"),
+    "fft_c2r": ("x, dims, norm, last", "the real inverse transform of such a half, with `last` elements along the last dimension"),
     # joining and indexing
     "cat": ("xs, dim", "the arrays xs one after the other along dim"),
     "into_slice": ("y, shape, dim, start, stop, step", "zeros of that shape with y in the slice start:stop:step of dim"),

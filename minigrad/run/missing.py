@@ -39,8 +39,8 @@ REASONS = {
         "a copy of a view: call clone() on the view, such as `x.t().clone()` for `t_copy(x)`",
     (ROOT, r"(lstm|gru|rnn_\w+)(_cell)?"):
         "use `nn.LSTM`, `nn.GRU`, `nn.RNN` and their cells",
-    (r"torch(\.fft)?|torch\.Tensor", r"fft|i?stft|.*fft.*|kaiser_window"):
-        "Fourier transforms are not there yet: for numbers without a gradient, `numpy.fft` on `x.numpy()`",
+    (TENSOR, r"i?stft|kaiser_window"):
+        "transforms of short windows are not there yet: `fft.rfft` of `x.unfold(-1, n, step) * hann_window(n)`",
     (ROOT, r".*_loss|kl_div|binary_cross_entropy_with_logits|embedding_bag|rrelu_?|feature_.*dropout_?|embedding_renorm_|"
            r"adaptive_max_pool1d"):
         "use the function of this name in `nn.functional`, if it is there",

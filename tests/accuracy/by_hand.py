@@ -125,10 +125,10 @@ def fused(m, x, w):
 
 # If the last element in memory is read in another way, a column-major matrix gives other numbers.
 BY_ROWS = ("as_strided", "view", "unflatten", "view_as_complex")
-# Decompositions are right in proportion to the largest number of a matrix, not to each.
+# Decompositions and Fourier transforms are right in proportion to the largest number of a matrix, not to each.
 NORMWISE = ("qr", "svd", "eig", "linalg.svd", "pinv", "pinverse", "lstsq", "solve", "linalg.solve", "inv", "inverse", "det", "linalg.det",
             "slogdet", "linalg.slogdet", "logdet", "cholesky", "cond", "matrix_power", "matrix_exp", "matrix_norm 2", "matrix_norm -2",
-            "matrix_norm nuc", "linalg.norm", "norm nuc", "corrcoef")
+            "matrix_norm nuc", "linalg.norm", "norm nuc", "corrcoef", "rfft", "irfft", "fft")
 OPTIONS = [
     (("cumprod", "prod"), {"numbers": "near one"}),
     (("cholesky_inverse",), {"numbers": "positive"}),

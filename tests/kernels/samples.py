@@ -278,6 +278,14 @@ sample("addmm", "nothing inside", (4,), (2, 0), (0, 4))
 sample("addmm", "large", (40,), (90, 33), (33, 40))
 for _n in (0, 1, 5, 200):
     sample("dot", f"{_n}", (_n,), (_n,), dtypes=(*FLOATS, "int64"))
+for _shape, _dims in itertools.product(((5,), (4, 6), (3, 5, 7), (2, 0, 3)), ((0,), (-1,), (0, 1), (2, 0))):
+    if max(_dims) < len(_shape) and not (len(_dims) > 1 and 0 in _shape):
+        _dims = tuple(d % len(_shape) for d in _dims)
+        for _norm, _flag in itertools.product((0, 1, 2), (False, True)):
+            sample("fft_c2c", f"{_shape} {_dims} {_norm} {_flag}", _shape, dtypes=COMPLEX, after=lambda x, d=_dims, n=_norm, f=_flag: (x, d, n, f))
+            sample("fft_r2c", f"{_shape} {_dims} {_norm} {_flag}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, n=_norm, f=_flag: (x, d, n, f))
+            sample("fft_c2r", f"{_shape} {_dims} {_norm} {_flag}", _shape, dtypes=COMPLEX,
+                   after=lambda x, d=_dims, n=_norm, f=_flag: (x, d, n, max(2 * x.shape[d[-1]] - 2 + f, 1)))
 for _shape in ((3, 3), (2, 3, 3), (0, 0), (0, 2, 2), (70, 70)):
     sample("det slogdet cofactors inv eig eigvals matrix_exp", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
     for _flag in (False, True):

@@ -32,7 +32,7 @@ OTHER_NAMES = {
     "we save the shape of what is needed for its shape alone": (
         "CholeskySolveBackward0", "CummaxBackward0", "CumminBackward0", "GatherBackward0", "IndexAddBackward0", "IndexCopyBackward0",
         "NllLossBackward0", "PutBackward0", "TakeBackward0", "EmbeddingBackward0", "Im2ColBackward0", "Col2ImBackward0",
-        "ConvolutionBackward0"),
+        "ConvolutionBackward0", "FftR2CBackward0"),
     "we save where the windows are, computed once": (
         "AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "MaxPool", "Upsample"),
     "PyTorch saves shapes and strides to choose a layout; we save whether it is column-major": ("AddmmBackward0", "MmBackward0",

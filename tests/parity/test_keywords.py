@@ -35,7 +35,7 @@ LEFT_OUT = {
     "random_": ("from", "the same"),
 }
 PLACES = {"": (mg, torch), "Tensor.": (mg.Tensor, torch.Tensor), "linalg.": (mg.linalg, torch.linalg),
-          "special.": (mg.special, torch.special), "nn.functional.": (mg.nn.functional, torch.nn.functional),
+          "special.": (mg.special, torch.special), "fft.": (mg.fft, torch.fft), "nn.functional.": (mg.nn.functional, torch.nn.functional),
           "nn.init.": (mg.nn.init, torch.nn.init), "nn.utils.": (mg.nn.utils, torch.nn.utils)}
 
 
@@ -47,7 +47,7 @@ def documented(function, name):
     except (ValueError, TypeError):
         pass
     found = []
-    for line in re.finditer(rf"^(?:linalg\.|special\.)?{name}\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*->", inspect.getdoc(function) or "", re.M):
+    for line in re.finditer(rf"^(?:linalg\.|special\.|fft\.)?{name}\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*->", inspect.getdoc(function) or "", re.M):
         for part in re.sub(r"\([^()]*\)|\[[^\]]*\]", "", line[1]).split(","):
             word = re.fullmatch(r"\s*(?:\w+ )?(\w+)\s*(?:=.*)?", part)
             found += [word[1]] if word and not part.strip().startswith("*") else []

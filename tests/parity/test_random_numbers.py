@@ -197,3 +197,60 @@ def test_wrong_states(state):
             m.Generator().set_state(state(m))
         caught.append(RuntimeError if isinstance(found.value, RuntimeError) else TypeError)
     assert caught[0] is caught[1]
+
+
+# ---- by rejection -----------------------------------------------------------------------------------------------------
+
+
+WIDE = np.exp(np.linspace(-4, 9, 300))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_poisson(dtype, seed):
+    for rates in ([0.0, 0.3, 3.0, 9.999, 10.0, 11.0, 1000.0], WIDE.tolist(), np.full((3, 50), 4.0).tolist(), [[]], 2.5):
+        same(lambda m: m.poisson(m.tensor(rates, dtype=getattr(m, dtype))), seed)     # noqa: B023
+    same(lambda m: m.poisson(m.tensor([3.0, 20.0]).expand(4, 2).t()), seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["Gamma", "Chi2", "StudentT", "Beta", "Dirichlet", "InverseGamma", "FisherSnedecor", "Poisson", "NegativeBinomial"])
+def test_distributions_by_rejection(name, dtype, seed):
+    def draw(m):
+        wide = m.tensor([0.05, 0.5, 1.0, 2.5, 40.0], dtype=getattr(m, dtype))
+        more = {"Gamma": (wide + 1,), "Beta": (wide + 0.2,), "InverseGamma": (wide + 1,), "FisherSnedecor": (wide + 1,), "NegativeBinomial": (wide * 0 + 0.3,)}
+        made = getattr(m.distributions, name)(wide, *more.get(name, ())).sample((7,))
+        assert made.dtype is wide.dtype
+        return made.double()
+    found = []
+    for m in (mg, torch):
+        m.manual_seed(seed)
+        found.append((draw(m).numpy(), m.rand(1).item(), m.randn(1).item()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-6 if dtype == "float32" else 1e-12)
+    assert found[0][1] == found[1][1]
+    np.testing.assert_allclose(found[0][2], found[1][2], rtol=1e-5)
+
+
+def test_the_words_that_were_not_used_come_next():
+    """A long draw by rejection draws ahead, and gives back."""
+    def draw(m):
+        m.poisson(m.full((70_000,), 0.01, dtype=m.float64))
+        m.distributions.Gamma(m.tensor(3.0), m.tensor(1.0)).sample((1000,))
+        return m.rand(3)
+    same(draw)
+
+
+@pytest.mark.differs(
+    what="A sample of a `Dirichlet` whose parameters are near 0, such as 0.0005",
+    there="The gamma variables underflow: often all are the smallest number, and each probability is 1 / k.",
+    here="It normalizes their logarithms: one probability is near 1.")
+def test_dirichlet_with_small_parameters():
+    ours, theirs = [m.distributions.Dirichlet(m.full((200, 3), 0.0005, dtype=m.float64)).sample() for m in (mg, torch)]
+    assert float(ours.max(-1).values.min()) > 0.5
+    assert float(theirs.max(-1).values.min()) < 0.34
+
+
+def test_parameters_that_are_no_numbers():
+    x = mg.distributions.Gamma(mg.tensor([mg.nan, 2.0]), mg.tensor(1.0), validate_args=False).sample()
+    assert x.isnan().tolist() == [True, False]

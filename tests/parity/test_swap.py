@@ -66,5 +66,5 @@ def test_not_a_leaf(m):
     x = m.ones(2, requires_grad=True)
     y = x * 2
     kept = y * y            # noqa: F841  (in PyTorch the node that saves y is the reason)
-    with pytest.raises(RuntimeError, match="swap t1 because it is not a leaf|Expected use_count of t1"):
+    with pytest.raises(RuntimeError, match=r"swap t1 because it is not a leaf|Expected use_count of t1"):
         m.utils.swap_tensors(y, m.ones(2))

@@ -73,6 +73,7 @@ PAGES = [
     Page("linalg", "minigrad.linalg", "minigrad.linalg"),
     Page("functional", "minigrad.functional", "minigrad.functional", (), "Where the rarer functions of `minigrad` come from."),
     Page("special", "minigrad.special", "minigrad.special"),
+    Page("fft", "minigrad.fft", "minigrad.fft"),
     Page("autograd", "minigrad.autograd", "minigrad.autograd", (), "The calls that run the engine."),
     Page("autograd.gradcheck", "minigrad.autograd.gradcheck", "minigrad.autograd.gradcheck", (),
          "Finite differences say whether a derivative is right."),
@@ -293,7 +294,7 @@ def signature(thing, drop=False):
 
 
 def index():
-    tensors = [p.name for p in PAGES if p.namespace == MG or p.name in ("minigrad.random", "linalg", "special", "cuda")]
+    tensors = [p.name for p in PAGES if p.namespace == MG or p.name in ("minigrad.random", "linalg", "special", "fft", "cuda")]
     derivatives = ("autograd", "func", "library", "viz", "utils.checkpoint", "utils.python")
     autograd = [p.name for p in PAGES if p.name.startswith(derivatives)]
     rest = [p.name for p in PAGES if p.name not in tensors and p.name not in autograd]

@@ -24,17 +24,20 @@ __all__ = ["Shapes"]
 INT32, INT64, BOOL = np.dtype("int32"), np.dtype("int64"), np.dtype("bool")
 
 # Kernels of each element: the result has the shape that the operands broadcast to.
-ELEMENTWISE = (
-    "add sub rsub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or logical_xor relu_backward sigmoid_backward "
-    "tanh_backward gelu_backward gelu_tanh_backward silu_backward mish_backward atan2 hypot fmod remainder floor_divide trunc_divide "
-    "complex copysign heaviside fmax fmin logaddexp logaddexp2 xlogy xlog1py neg exp log log1p sqrt rsqrt reciprocal abs sign sin cos "
-    "tanh sigmoid gelu gelu_tanh silu mish relu conj invert exp2 expm1 log2 log10 tan sinh cosh asin acos atan asinh acosh atanh floor "
-    "ceil trunc round sgn sinc erf erfc erfinv lgamma digamma angle isnan isinf isfinite signbit polygamma gammainc gammaincc zeta i0 "
-    "i1 nextafter frexp where clamp nan_to_num dropout_backward").split()
+ELEMENTWISE = """
+    add sub rsub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or logical_xor relu_backward sigmoid_backward
+    tanh_backward gelu_backward gelu_tanh_backward silu_backward mish_backward atan2 hypot fmod remainder floor_divide
+    trunc_divide complex copysign heaviside fmax fmin logaddexp logaddexp2 xlogy xlog1py neg exp log log1p sqrt rsqrt reciprocal
+    abs sign sin cos tanh sigmoid gelu gelu_tanh silu mish relu conj invert exp2 expm1 log2 log10 tan sinh cosh asin acos atan
+    asinh acosh atanh floor ceil trunc round sgn sinc erf erfc erfinv lgamma digamma angle isnan isinf isfinite signbit
+    polygamma gammainc gammaincc zeta i0 i1 nextafter frexp where clamp nan_to_num dropout_backward
+"""
 
 # Kernels whose result has the shape of the first array.
-SAME = ("tril triu cumsum cumprod logcumsumexp softmax softmax_backward log_softmax log_softmax_backward attention_weights cofactors "
-        "matrix_exp flip scatter scatter_add scatter_reduce index_add").split()
+SAME = """
+    tril triu cumsum cumprod logcumsumexp softmax softmax_backward log_softmax log_softmax_backward attention_weights cofactors
+    matrix_exp flip scatter scatter_add scatter_reduce index_add
+"""
 SAME_INT64 = ("argsort", "cumextremum")
 
 # Kernels that reduce a tuple of dimensions.
@@ -70,7 +73,7 @@ def to_complex(x):
 
 
 def sample(x):
-    """An array of one element in place of a MetaArray; another argument stays as it is."""
+    """An array of one element instead of a MetaArray; another argument stays as it is."""
     return np.ones((1,) * x.ndim, x.dtype) if isinstance(x, MetaArray) else x
 
 
@@ -211,7 +214,7 @@ def in_last_dimensions(x, n):
 
 
 RULES = {
-    **dict.fromkeys(SAME, like_first),
+    **dict.fromkeys(SAME.split(), like_first),
     **dict.fromkeys(SAME_INT64, lambda x, *args: (x.shape, INT64)),
     **dict.fromkeys(REDUCTIONS, reduction),
     "argmax": arg_extremum, "argmin": arg_extremum,
@@ -230,6 +233,11 @@ RULES = {
     "eigvalsh": lambda x, lower: (x.shape[:-1], to_real(x)),
     "eig": lambda x: [(x.shape[:-1], to_complex(x)), (x.shape, to_complex(x))],
     "eigvals": lambda x: (x.shape[:-1], to_complex(x)),
+    # Fourier transforms
+    "fft_c2c": like_first,
+    "fft_r2c": lambda x, dims, norm, onesided: (
+        with_size(x.shape, dims[-1], x.shape[dims[-1]] // 2 + 1) if onesided else x.shape, to_complex(x)),
+    "fft_c2r": lambda x, dims, norm, last: (with_size(x.shape, dims[-1], last), to_real(x)),
     # joining and indexing
     "cat": cat, "stack": stack,
     "into_slice": lambda y, shape, *args: (shape, y.dtype),
@@ -305,9 +313,10 @@ class Shapes:
 
 def fill_in():
     """Give `Shapes` a function for every name of the contract that it lacks."""
+    of_elements = set(ELEMENTWISE.split())
     for name in CONTRACT:
         if name not in vars(Shapes):
-            kernel = (elementwise(name) if name in ELEMENTWISE else by_rule(RULES[name]) if name in RULES else make_raising(name))
+            kernel = (elementwise(name) if name in of_elements else by_rule(RULES[name]) if name in RULES else make_raising(name))
             kernel.__name__ = kernel.__qualname__ = name
             setattr(Shapes, name, staticmethod(kernel))
 

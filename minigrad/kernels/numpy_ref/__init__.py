@@ -7,6 +7,7 @@
     joining.py      cat, gather, scatter, indexing
     linear.py       matrix products
     linalg.py       decompositions of matrices
+    fourier.py      Fourier transforms
     ordering.py     flip, sorting, searching
     convolution.py  convolution, pooling, resampling
     nn.py           losses, optimiser steps
@@ -20,6 +21,7 @@ Each function is one line of NumPy where that is possible. ``kernels/contract.py
 
 from minigrad.kernels.numpy_ref.convolution import *
 from minigrad.kernels.numpy_ref.elementwise import *
+from minigrad.kernels.numpy_ref.fourier import *
 from minigrad.kernels.numpy_ref.gamma import *
 from minigrad.kernels.numpy_ref.joining import *
 from minigrad.kernels.numpy_ref.layout import *

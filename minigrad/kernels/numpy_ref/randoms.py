@@ -3,11 +3,12 @@
     uniform    low + (high - low) u
     normal     mean + std r cos θ,  mean + std r sin θ      r = √(-2 log(1 - u)), θ = 2π v      (Box and Muller, 1958)
     bernoulli  u < p
+    poisson    rejection.py
 
 PyTorch draws 16 normal numbers or more in blocks of 16 (u are the first eight uniform numbers of a block, v the others), and
 fewer in pairs of float64. Some last digits differ: PyTorch's vectorized logarithm, sine and cosine are approximations. PyTorch
 draws in other orders for tensors that are not contiguous, for float16 and bfloat16 (`randn` of 16 and more) and, on processors of
-Intel, for `bernoulli` (MKL); poisson numbers are NumPy's.
+Intel, for `bernoulli` (MKL).
 
 Mirrors ``aten/src/ATen/native/cpu/DistributionTemplates.h`` and ``aten/src/ATen/core/DistributionsHelper.h``.
 """
@@ -19,6 +20,7 @@ from _thread import RLock
 import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import quiet
+from minigrad.kernels.numpy_ref.rejection import draw_poisson
 
 __all__ = ["bernoulli", "dropout", "dropout_backward", "normal", "poisson", "uniform"]
 
@@ -105,7 +107,7 @@ def bernoulli(generator, shape, p, dtype):
 
 
 def poisson(generator, x):
-    return np.asarray(generator.numpy.poisson(x), x.dtype)
+    return draw_poisson(generator, np.asarray(x, np.float64)).astype(x.dtype)
 
 
 def dropout(generator, x, p):

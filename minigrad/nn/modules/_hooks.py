@@ -386,8 +386,8 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
 def choose_kind_of_all(full):
     """Record that the backward hooks of all modules are `full` or not; raise if there are hooks of the other kind."""
     if _backward_hooks and _kind["full"] is not full:
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "
-                           "one of them.")
+        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use "
+                           "only one of them.")
     _kind["full"] = full
 
 

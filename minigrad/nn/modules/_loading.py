@@ -186,9 +186,9 @@ def load_entry(module, name, own, value, assign):
         module.set_extra_state(value)
     elif not assign and not is_lazy(own):
         if own.is_meta and not value.is_meta:
-            warnings.warn(f"for {name}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-                          "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
-                          "corresponding key in the module instead of copying them in place?)", UserWarning, stacklevel=2)
+            warnings.warn(f"for {name}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                          "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to "
+                          "their corresponding key in the module instead of copying them in place?)", UserWarning, stacklevel=2)
         with no_grad():
             own.copy_(value)
     elif is_lazy(value):        # two without values: nothing to copy

@@ -452,8 +452,9 @@ class Module:
 
         def convert(t):
             if t.is_meta and device is not None and as_device(device) is not t.device:
-                raise AutogradNotImplementedError("MG-E312", "Cannot copy out of meta tensor; no data! Please use nn.Module.to_empty() "
-                                                  "instead of nn.Module.to() when moving module from meta to a different device.")
+                raise AutogradNotImplementedError(
+                    "MG-E312", "Cannot copy out of meta tensor; no data! Please use nn.Module.to_empty() instead of nn.Module.to() "
+                    "when moving module from meta to a different device.")
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device=device)
         return self._apply(convert)
 
