@@ -6,6 +6,7 @@ An op on the CPU is complete when its call returns. So a stream is only a name, 
 import contextlib
 import time
 
+from minigrad._arguments import instance
 from minigrad.dtypes import as_device
 from minigrad.errors import AutogradError
 
@@ -47,7 +48,7 @@ class Stream:
 
     def record_event(self, event=None):
         """Record `event`, by default a new `Event`; return it."""
-        event = Event() if event is None else event
+        event = Event() if event is None else instance(event, Event, "event", "record_event")
         event.record(self)
         return event
 

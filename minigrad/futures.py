@@ -2,6 +2,9 @@
 
 import concurrent.futures
 
+from minigrad._arguments import callable_argument, instance, listed
+from minigrad.errors import AutogradAssertionError
+
 __all__ = ["Future", "collect_all", "wait_all"]
 
 
@@ -38,7 +41,9 @@ class Future:
         self._future.set_result(result)
 
     def set_exception(self, result):
-        """Set an error, which `wait` raises."""
+        """Set an error, which `wait` raises. Raises `RuntimeError` if there is a result, and `AssertionError` if it is no error."""
+        if not isinstance(result, BaseException):
+            raise AutogradAssertionError("MG-E201", f"{result!r:.100} is of type {type(result).__name__}, not an Exception.")
         self._require_open()
         self._future.set_exception(result)
 
@@ -49,10 +54,12 @@ class Future:
 
     def add_done_callback(self, callback):
         """Call ``callback(self)`` when the result is there, immediately if it is."""
+        callable_argument(callback, "callback", "add_done_callback")
         self._future.add_done_callback(lambda _: callback(self))
 
     def then(self, callback):
         """A `Future` of ``callback(self)``, which is called when the result is there."""
+        callable_argument(callback, "callback", "then")
         following = Future()
 
         def run(_):
@@ -72,7 +79,7 @@ def collect_all(futures):
     >>> [f.wait() for f in mg.futures.collect_all([future]).wait()]
     [3]
     """
-    futures, collected = list(futures), Future()
+    futures, collected = checked(futures, "collect_all"), Future()
 
     def check(_):
         if all(f.done() for f in futures) and not collected.done():
@@ -92,4 +99,10 @@ def wait_all(futures):
     >>> mg.futures.wait_all([future])
     [3]
     """
-    return [future.wait() for future in futures]
+    return [future.wait() for future in checked(futures, "wait_all")]
+
+
+def checked(futures, function):
+    """Return `futures` as a list; raise `TypeError` unless they are futures."""
+    return [instance(future, Future, "futures", function, "list of Futures")
+            for future in listed(futures, "futures", function, "list of Futures")]

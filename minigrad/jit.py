@@ -6,9 +6,11 @@ import typing
 from collections import namedtuple
 
 from minigrad._absent import absent
+from minigrad._arguments import callable_argument, instance
 from minigrad._warnings import warn_once
 from minigrad.futures import Future
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base.rule import wrong_type
 
 __all__ = ["Attribute", "Final", "Future", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
            "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "optimized_execution", "save", "script",
@@ -201,7 +203,10 @@ def isinstance(obj, target_type):
     >>> mg.jit.isinstance(3, int)
     True
     """
-    return builtins.isinstance(obj, typing.get_origin(target_type) or target_type)
+    try:
+        return builtins.isinstance(obj, typing.get_origin(target_type) or target_type)
+    except TypeError:
+        raise wrong_type("isinstance", "target_type", "class", target_type) from None
 
 
 def is_scripting():
@@ -228,6 +233,7 @@ def fork(func, *args, **kwargs):
     >>> mg.jit.wait(mg.jit.fork(max, 2, 3))
     3
     """
+    callable_argument(func, "func", "fork")
     future = Future()
     future.set_result(func(*args, **kwargs))
     return future
@@ -239,4 +245,4 @@ def wait(future):
     >>> mg.jit.wait(mg.jit.fork(max, 2, 3))
     3
     """
-    return future.wait()
+    return instance(future, Future, "future", "wait").wait()

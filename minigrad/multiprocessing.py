@@ -6,7 +6,9 @@ A tensor that a process sends to another one is copied: the processes do not sha
 import multiprocessing
 from multiprocessing import *  # pyright: ignore[reportWildcardImportFromLibrary]  # noqa: F403
 
-from minigrad.errors import AutogradAssertionError, AutogradError
+from minigrad._arguments import callable_argument, listed
+from minigrad.errors import AutogradAssertionError, AutogradError, TensorValueError
+from minigrad.ops.base.rule import in_words, integer
 
 __all__ = [*multiprocessing.__all__, "ProcessExitedException", "ProcessRaisedException", "get_all_sharing_strategies",     # pyright: ignore
            "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes"]
@@ -54,7 +56,7 @@ def set_sharing_strategy(new_strategy):
     >>> mg.multiprocessing.set_sharing_strategy("file_descriptor")
     """
     global _strategy
-    if new_strategy not in STRATEGIES:
+    if not isinstance(new_strategy, str) or new_strategy not in STRATEGIES:
         raise AutogradAssertionError("MG-E321", f"unknown sharing strategy {new_strategy!r}",
                                      expected=", ".join(sorted(STRATEGIES)))
     _strategy = new_strategy
@@ -121,9 +123,15 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
 
     Raises:
         RuntimeError: a process raised an error or was killed. The others have been ended.
+        ValueError: there is no such start method.
 
     >>> mg.multiprocessing.start_processes(print, ("started",), nprocs=0)
     """
+    callable_argument(fn, "fn", "start_processes")
+    args, nprocs = tuple(listed(args, "args", "start_processes", "tuple")), integer(nprocs, "nprocs", "start_processes")
+    if not isinstance(start_method, str) or start_method not in multiprocessing.get_all_start_methods():
+        raise TensorValueError("MG-E302", f"start_processes(): cannot find context for {in_words(start_method)}",
+                               expected=", ".join(multiprocessing.get_all_start_methods()))
     context = multiprocessing.get_context(start_method)
     errors = context.SimpleQueue()
     processes = [context.Process(target=_run, args=(fn, i, args, errors), daemon=daemon) for i in range(nprocs)]    # pyright: ignore

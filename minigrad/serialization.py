@@ -12,13 +12,16 @@ Read next: ``_serialization/__init__.py``.
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import stat
 import warnings
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import listed
 from minigrad.errors import TensorValueError
+from minigrad.ops.base.rule import wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,6 +61,8 @@ def save(obj: Any, f: str | PathLike[str] | Any, pickle_module: Any = None, pick
     """
     if hasattr(f, "write"):
         from minigrad._serialization.archive import write_zip
+        if isinstance(f, io.TextIOBase):
+            raise not_binary("save", f, "wb")
         f.write(write_zip(obj))     # pyright: ignore[reportAttributeAccessIssue]
         return
     path = _path(f, "save")
@@ -80,7 +85,10 @@ def _write(path, data):
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}")
     # O_EXCL: fail if the name exists, even as a link
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None      # the name that the program knows
     try:
         with open(handle, "wb") as file:
             file.write(data)
@@ -88,6 +96,13 @@ def _write(path, data):
     except BaseException:
         os.remove(temporary)
         raise
+
+
+def not_binary(function, f, mode):
+    """Return the error for a file of text."""
+    from minigrad._serialization.errors import SaveError
+    return SaveError("MG-E403", f"{function}(): argument 'f' must be a binary file, not a file of text ({type(f).__name__})",
+                     fix=f"open(name, {mode!r})")
 
 
 def _path(f, function):
@@ -143,7 +158,8 @@ def load(f: str | PathLike[str] | Any, map_location: Any = None, pickle_module: 
         if mmap:
             raise TensorValueError("MG-E403", "f must be a file path in order to use the mmap argument",
                                    found=type(f).__name__)
-        import io
+        if isinstance(f, io.TextIOBase):
+            raise not_binary("load", f, "rb")
         return _load(io.BytesIO(f.read()), None, map_location, weights_only, False, pickle_load_args)   # pyright: ignore
     path = _path(f, "load")
     if path.endswith(".safetensors"):
@@ -202,9 +218,17 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     >>> mg.serialization.clear_safe_globals()
     """
     from minigrad._serialization import unpickler
-    for thing in safe_globals:
-        thing, name = thing if isinstance(thing, tuple) else (thing, f"{thing.__module__}.{thing.__qualname__}")
+    for thing, name in [named_global(thing) for thing in listed(safe_globals, "safe_globals", "add_safe_globals")]:
         unpickler.safe_globals[name] = thing
+
+
+def named_global(thing):
+    """Return (class or function, its name in a file) for an element of `safe_globals`."""
+    if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[1], str):
+        return thing
+    if not callable(thing) or not hasattr(thing, "__qualname__"):
+        raise wrong_type("add_safe_globals", "safe_globals", "iterable of classes and functions, or of pairs with a name", thing)
+    return thing, f"{thing.__module__}.{thing.__qualname__}"
 
 
 def get_safe_globals() -> list[Any]:
@@ -235,7 +259,7 @@ class safe_globals:
     """
 
     def __init__(self, safe_globals: Iterable[Any]) -> None:
-        self.safe_globals = list(safe_globals)
+        self.safe_globals = listed(safe_globals, "safe_globals", "safe_globals")
 
     def __enter__(self) -> None:
         from minigrad._serialization import unpickler

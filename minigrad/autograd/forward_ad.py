@@ -21,6 +21,7 @@ from minigrad._core.graph.thread_state import current
 from minigrad._core.record import forward_ad
 from minigrad.autograd.grad_mode import Mode, decorate  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
+from minigrad.ops.base.rule import integer
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """
     if level is None:
         level = _current_level
-    if level < 0:
+    if integer(level, "level", "make_dual") < 0:
         raise AutogradError("MG-E292", "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
                             "enter_dual_level() first.", fix="with minigrad.autograd.forward_ad.dual_level(): ...")
     for name, x in (("tensor", tensor), ("tangent", tangent)):
@@ -181,7 +182,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """
     if level is None:
         level = _current_level
-    if level < 0:
+    if integer(level, "level", "unpack_dual") < 0:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise AutogradTypeError("MG-E292", f"unpack_dual(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")

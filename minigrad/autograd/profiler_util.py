@@ -1,8 +1,11 @@
 """The events of a profile, summed by name, as a table. Mirrors ``torch/autograd/profiler_util.py``."""
 
 import json
+import os
 
+from minigrad._arguments import instance, listed
 from minigrad.errors import UnknownOperatorError
+from minigrad.ops.base.rule import integer, real
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
 
@@ -25,7 +28,8 @@ class FunctionEvent:
 
     def finish(self, end, memory):
         """Set the time and the memory, and take both off what the parent has for itself."""
-        took = end - self.start
+        memory = integer(memory, "memory", "FunctionEvent.finish")
+        took = real(end, "end", "FunctionEvent.finish") - self.start
         self.cpu_time_total += took
         self.self_cpu_time_total += took
         self.cpu_memory_usage += memory
@@ -36,7 +40,7 @@ class FunctionEvent:
 
     def add_memory(self, memory):
         """Add the memory of an event inside this one. A block has it when it ends."""
-        self.cpu_memory_usage += memory
+        self.cpu_memory_usage += integer(memory, "memory", "FunctionEvent.add_memory")
 
     @property
     def cpu_time(self):
@@ -52,11 +56,13 @@ class FunctionEventAvg(FunctionEvent):
     """All events with one name: the sums of their times, and `count`."""
 
     def __init__(self, first):
+        instance(first, FunctionEvent, "first", "FunctionEventAvg")
         super().__init__(first.name, first.start, first.input_shapes, None, first.is_user_annotation)
         self.count = 0
 
     def add(self, other):
         """Add an event; return this object."""
+        instance(other, FunctionEvent, "other", "FunctionEventAvg.add")
         self.count += other.count
         for field in ("cpu_time_total", "self_cpu_time_total", "cpu_memory_usage", "self_cpu_memory_usage"):
             setattr(self, field, getattr(self, field) + getattr(other, field))
@@ -67,7 +73,8 @@ class EventList(list):
     """A list of events, with the sums of their times and a table."""
 
     def __init__(self, events=(), profile_memory=False, with_shapes=False):
-        super().__init__(events)
+        super().__init__([instance(event, FunctionEvent, "events", "EventList", "iterable of events")
+                          for event in listed(events, "events", "EventList", "iterable of events")])
         self._memory, self._shapes = profile_memory, with_shapes
 
     @property
@@ -106,7 +113,13 @@ class EventList(list):
             AttributeError: events have no attribute `sort_by`.
         """
         events = list(self)
+        row_limit = integer(row_limit, "row_limit", "table")
+        max_name_column_width = integer(max_name_column_width, "max_name_column_width", "table")
+        max_shapes_column_width = integer(max_shapes_column_width, "max_shapes_column_width", "table")
+        if header is not None:
+            instance(header, str, "header", "table")
         if sort_by is not None:
+            instance(sort_by, str, "sort_by", "table")
             if events and not isinstance(getattr(events[0], sort_by, None), (int, float)):
                 raise UnknownOperatorError("MG-E321", f"'FunctionEventAvg' object has no attribute '{sort_by}'",
                                            expected="cpu_time_total, self_cpu_time_total, cpu_time, count, cpu_memory_usage, ...")
@@ -131,6 +144,7 @@ class EventList(list):
         """Write the events as JSON, which chrome://tracing and ui.perfetto.dev show."""
         events = [{"name": event.name, "ph": "X", "ts": event.start, "dur": event.cpu_time_total, "tid": 0, "pid": 0,
                    "cat": "cpu_op", "args": {"Input Dims": event.input_shapes or []}} for event in self]
+        instance(path, (str, os.PathLike), "path", "export_chrome_trace", "str or PathLike")
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": events}, file)
 

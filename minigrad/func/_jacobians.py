@@ -34,6 +34,7 @@ from minigrad.func._arguments import (
 from minigrad.func._forward import JVP, Linearization
 from minigrad.func._levels import Level
 from minigrad.func._reverse import VJP
+from minigrad.ops.base.rule import integer
 from minigrad.utils._pytree import tree_unflatten
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def jacrev(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_
     tensor([[4., 1.],
             [2., 5.]])
     """
-    if chunk_size is not None and chunk_size < 1:
+    if chunk_size is not None and integer(chunk_size, "chunk_size", "jacrev") < 1:
         raise TensorValueError("MG-E254", "jacrev: `chunk_size` should be greater than 0.", found=str(chunk_size))
 
     @functools.wraps(func)

@@ -14,7 +14,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance, listed
 from minigrad.errors import ArgumentError, TensorValueError
+from minigrad.nn.modules.module import Module
 from minigrad.ops import stack
 from minigrad.random import get_rng_state, set_rng_state
 from minigrad.tensor import Tensor
@@ -173,6 +175,9 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
 
     Mirrors ``torch.func.stack_module_state``.
     """
+    models = listed(models, "models", "stack_module_state", "list of Modules")
+    for model in models:
+        instance(model, Module, "models", "stack_module_state", "list of Modules")
     if len(models) == 0:
         raise ArgumentError("MG-E254", "stack_module_state: Expected at least one model, got 0.")
     if len({model.training for model in models}) > 1:

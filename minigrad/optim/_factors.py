@@ -193,7 +193,7 @@ class ConstantLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1):
-        check(0 <= factor <= 1, "Constant multiplicative factor expected to be between 0 and 1.")
+        check(0 <= real(factor, "factor", "ConstantLR") <= 1, "Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
@@ -230,8 +230,9 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
                  last_epoch: int = -1):
-        check(0 < start_factor <= 1, "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
-        check(0 <= end_factor <= 1, "Ending multiplicative factor expected to be between 0 and 1.")
+        check(0 < real(start_factor, "start_factor", "LinearLR") <= 1,
+              "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        check(0 <= real(end_factor, "end_factor", "LinearLR") <= 1, "Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor = start_factor
         self.end_factor = end_factor
         self.total_iters = total_iters

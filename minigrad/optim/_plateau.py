@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from minigrad.ops.base.rule import real
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
 
 if TYPE_CHECKING:
@@ -46,14 +47,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
                  threshold_mode: str = "rel", cooldown: int = 0, min_lr: float | list[float] = 0, eps: float = 1e-8):
-        check(factor < 1.0, "Factor should be < 1.0.")
+        check(real(factor, "factor", "ReduceLROnPlateau") < 1.0, "Factor should be < 1.0.")
         self.factor = factor
         self.optimizer = check_optimizer(optimizer)
         groups = len(optimizer.param_groups)
         if isinstance(min_lr, (list, tuple)):
             check(len(min_lr) == groups, f"expected {groups} min_lrs, got {len(min_lr)}")
-        check(mode in ("min", "max"), f"mode {mode} is unknown!")
-        check(threshold_mode in ("rel", "abs"), f"threshold mode {threshold_mode} is unknown!")
+        check(isinstance(mode, str) and mode in ("min", "max"), f"mode {mode} is unknown!")
+        check(isinstance(threshold_mode, str) and threshold_mode in ("rel", "abs"), f"threshold mode {threshold_mode} is unknown!")
         self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * groups
         self.patience = patience
         self.cooldown = cooldown

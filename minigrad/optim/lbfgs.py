@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
-# (the results of ops have no types inside the package)
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradAssertionError
 from minigrad.ops import cat, reshape, view_as_real
+
+# pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
+# (the results of ops have no types inside the package)
+from minigrad.ops.base.rule import integer
 from minigrad.optim._wolfe import Point, strong_wolfe
 from minigrad.optim.optimizer import ContradictingOptions, Optimizer, check, check_option
 from minigrad.tensor import Tensor
@@ -63,6 +65,7 @@ class LBFGS(Optimizer):
         if isinstance(lr, Tensor):
             check(lr.numel() == 1, "Tensor lr must be 1-element")
         check_option(self, "lr", lr)
+        max_iter = integer(max_iter, "max_iter", "LBFGS")
         super().__init__(params, {"lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
                                   "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
                                   "history_size": history_size, "line_search_fn": line_search_fn})

@@ -24,6 +24,7 @@ from minigrad.dtypes import int64
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn.modules.batchnorm import _BatchNorm
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base.rule import real
 from minigrad.optim._scheduler import LRScheduler, check, per_group
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 
 def check_decay(decay):
     """Return `decay`; raise unless it is in [0, 1]."""
-    if not 0 <= decay <= 1:
+    if not 0 <= real(decay, "decay", "get_ema_avg_fn") <= 1:
         raise TensorValueError("MG-E364", f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return decay
 

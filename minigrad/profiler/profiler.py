@@ -11,8 +11,10 @@ import os
 import socket
 import time
 
+from minigrad._arguments import callable_argument, instance, listed
 from minigrad.autograd import profiler
 from minigrad.errors import AutogradAssertionError, AutogradError
+from minigrad.ops.base.rule import integer, truth
 
 __all__ = ["ProfilerAction", "ProfilerActivity", "profile", "schedule", "supported_activities", "tensorboard_trace_handler"]
 
@@ -77,6 +79,10 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
     >>> [plan(step).name for step in range(4)]
     ['NONE', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
+    wait, warmup, active, repeat, skip_first = [
+        integer(steps, name, "schedule") for name, steps in
+        (("wait", wait), ("warmup", warmup), ("active", active), ("repeat", repeat), ("skip_first", skip_first))]
+    skip_first_wait = truth(skip_first_wait, "skip_first_wait", "schedule")
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AutogradAssertionError("MG-E302", "Invalid profiler schedule arguments", expected="active > 0, the others >= 0",
                                      found=f"wait={wait}, warmup={warmup}, active={active}, repeat={repeat}, "
@@ -138,7 +144,12 @@ class profile:
     def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False, profile_memory=False,
                  with_stack=False, with_flops=False, with_modules=False, experimental_config=None, execution_trace_observer=None,
                  acc_events=False, use_cuda=None, **options):
-        self.activities = set(activities) if activities else supported_activities()
+        for activity in (activities := listed(activities or (), "activities", "profile", "iterable of ProfilerActivity")):
+            instance(activity, ProfilerActivity, "activities", "profile", "iterable of ProfilerActivity")
+        for name, function in (("schedule", schedule), ("on_trace_ready", on_trace_ready)):
+            if function is not None:
+                callable_argument(function, name, "profile")
+        self.activities = set(activities) or supported_activities()
         self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
         self.on_trace_ready = on_trace_ready
         self.step_num = 0

@@ -19,7 +19,7 @@ BINDING = re.compile(
     r"missing \d+ required|missing a required|takes (?:exactly|at (?:most|least)|from|no|\d+)|takes \d+ positional|got an unexpected keyword|got multiple values|required positional|"
     r"takes no (?:keyword )?arguments|unexpected keyword argument|must be called with an? |requires? an? '?[\w.]+'? object|doesn't apply to an? |"
     r"needs an argument|keywords must be strings|too many positional|descriptor '|cannot create '|expected \d+ argument|abstract|"
-    r"Argument '\w+' has incorrect type")
+    r"cannot create weak reference to|Argument '\w+' has incorrect type")
 # The same for an operator: accepted of the methods behind operators, and of those that are compiled.
 OPERATOR = re.compile("not supported between|unsupported operand")
 ALLOWED = {"HostileError", "KeyboardInterrupt", "OSError"}       # the last: of a path where no file is or can be
@@ -44,6 +44,8 @@ def judged(call, outcome):
     if belongs == [False] and (getter or not subject.place.endswith("Tensor")) and classes[0] in (
             "AttributeError", "KeyError", "TypeError", "ValueError"):
         return None         # as of any method of Python's that is called on what is no object of its class
+    if "RecursionError" in classes and any(label in str(call) for label in ("in itself", "nested")):
+        return None         # Python's own words for a structure without an end
     if called_by_us(subject):
         return None         # by the engine, a step or a `with`, with what these have: users define such methods and call none
     if isinstance(subject.function, type) and issubclass(subject.function, (type, enum.Enum)) and not place:

@@ -30,7 +30,6 @@ R = "m.nn.utils.rnn"
     f"{R}.PackedSequence((m.ones(3), m.tensor([2, 1])))",
     f"(p := {R}.pack_sequence([m.ones(3), m.ones(2)])).to(m.float64), p.double().data.dtype, p.half().data.dtype, p.long().data, p.is_cuda",
     f"(p := {R}.pack_sequence([m.ones(3), m.ones(2)])).to(m.float32) is p, p.cpu() is p, p.float() is p, p._fields",
-    f"{R}.pad_packed_sequence(3)",
     f"grad({R}.pad_packed_sequence({R}.pack_padded_sequence(x := m.ones(4, 3, requires_grad=True), [1, 4, 2], enforce_sorted=False))[0].sum(), x)",
     f"m.nn.GRU(2, 2)({R}.pack_padded_sequence({X}.unsqueeze(-1), [4, 2, 1]))",
     f"m.nn.GRU(1, 2)({R}.pack_padded_sequence({X}.unsqueeze(-1), [4, 2, 1]), m.zeros(1, 2, 2))",
@@ -51,6 +50,12 @@ def test_a_length_beyond_the_end():
         rnn.pad_packed_sequence(packed)
     with pytest.raises(RuntimeError, match="a length of 5 is larger than the number of steps, 4"):
         mg.nn.utils.rnn.pack_padded_sequence(mg.ones(4, 2), [5, 1])
+
+
+def test_no_packed_sequence():
+    """PyTorch raises an AttributeError from the inside."""
+    with pytest.raises(TypeError, match="argument 'sequence' must be PackedSequence, not int"):
+        mg.nn.utils.rnn.pad_packed_sequence(3)
 
 
 def test_not_a_pair():

@@ -151,7 +151,6 @@ def inverse(returns):
     f"{P}.register_parametrization(m.nn.Linear(2, 3), 'weight', m.nn.Flatten(0))",
     f"{P}.register_parametrization(m.nn.Linear(2, 3), 'weight', m.nn.Flatten(0), unsafe=True).weight.shape",
     f"{P}.register_parametrization(m.nn.Linear(2, 3), 'other', m.nn.Tanh())",
-    f"{P}.register_parametrization(m.nn.Linear(2, 3, bias=False), 'bias', m.nn.Tanh())",
     f"{P}.remove_parametrizations(m.nn.Linear(2, 3), 'weight')", f"{P}.ParametrizationList([], m.nn.Parameter(m.ones(1)))",
     f"{P}.register_parametrization(m.nn.Linear(2, 3), 'weight', {inverse('3')})",
     f"{P}.register_parametrization(m.nn.Linear(2, 3), 'weight', {inverse('x.double()')})",

@@ -59,28 +59,26 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         tensor_argument("embedding_bag", per_sample_weights, "per_sample_weights", 9)
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise TensorValueError("MG-E332", f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
-                                          "then "
-                               f"it must have the same shape as the input ({list(input.shape)})")
+                               f"then it must have the same shape as the input ({list(input.shape)})")
     if weight.ndim != 2:
         raise TensorValueError("MG-E205", f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
     if input.ndim == 2:
         if offsets is not None:
             raise TensorValueError("MG-E332", "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
-                                              "of fixed "
-                                   "length sequences.")
+                                   "of fixed length sequences.")
         bags, length = input.shape
         starts, input = [i * length for i in range(bags)], input.reshape(-1)
         per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     elif input.ndim == 1:
         if offsets is None:
             raise TensorValueError("MG-E332", "offsets has to be a 1D Tensor but got None")
+        tensor_argument("embedding_bag", offsets, "offsets", 3)
         if offsets.ndim != 1:
             raise TensorValueError("MG-E332", "offsets has to be a 1D Tensor")
         starts = offsets.tolist()
         if starts and starts[0] != 0:
             raise ShapeError("MG-E332", "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-                                        "position 0. "
-                             f"However, got {starts[0]}")
+                             f"position 0. However, got {starts[0]}")
         if starts and starts[-1] > input.numel():
             raise ShapeError("MG-E332", f"offsets[-1] can not be greater than input's length {input.numel()}, but got {starts[-1]}")
         starts = starts[:-1] if include_last_offset else starts

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.handle import RemovableHandle, add_hook
 from minigrad.nn.modules._backward_hook import BackwardHook
+from minigrad.ops.base.rule import truth
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -108,7 +109,12 @@ def hook_last_node(module, hooks, args, output):
     """Register the hooks of `register_backward_hook` at the node that made `output`, or its first tensor."""
     first: Any = output
     while not isinstance(first, Tensor):
-        first = next(part for part in first.values() if isinstance(part, Tensor)) if isinstance(first, dict) else first[0]
+        if isinstance(first, dict):
+            first = next((part for part in first.values() if isinstance(part, Tensor)), None)
+        elif isinstance(first, (tuple, list)) and first:
+            first = first[0]
+        else:
+            return      # there is no tensor, so no node
     node = first.grad_fn
     if node is None:
         return
@@ -320,7 +326,9 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
     Flatten tensor([[1.]])
     Sequential tensor([[1.]])
     """
-    options = [_forward_hooks_with_kwargs] * with_kwargs + [_forward_hooks_always_called] * always_call
+    with_kwargs = truth(with_kwargs, "with_kwargs", "register_module_forward_hook")
+    always_call = truth(always_call, "always_call", "register_module_forward_hook")
+    options = [_forward_hooks_with_kwargs] * bool(with_kwargs) + [_forward_hooks_always_called] * bool(always_call)
     return add(_forward_hooks, hook, False, options)
 
 

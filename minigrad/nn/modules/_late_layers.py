@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import callable_argument
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty
 from minigrad.errors import AutogradAssertionError, TensorValueError
@@ -19,7 +20,7 @@ from minigrad.nn.modules.batchnorm import _BatchNorm
 from minigrad.nn.modules.loss import NLLLoss
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import integer, real, tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +96,10 @@ class EmbeddingBag(Module):
                  include_last_offset: bool = False, padding_idx: int | None = None, device: DeviceLike | None = None,
                  dtype: DType | None = None) -> None:
         super().__init__()
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+        num_embeddings = integer(num_embeddings, "num_embeddings", "EmbeddingBag")
+        embedding_dim = integer(embedding_dim, "embedding_dim", "EmbeddingBag")
+        if padding_idx is not None and not -num_embeddings <= integer(
+                padding_idx, "padding_idx", "EmbeddingBag") < num_embeddings:
             raise AutogradAssertionError("MG-E332", "padding_idx must be within num_embeddings", found=str(padding_idx))
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
@@ -270,6 +274,9 @@ class TripletMarginWithDistanceLoss(_Loss):
     def __init__(self, *, distance_function: Callable[..., Any] | None = None, margin: float = 1.0, swap: bool = False,
                  reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
+        margin = real(margin, "margin", "TripletMarginWithDistanceLoss")
+        if distance_function is not None:
+            callable_argument(distance_function, "distance_function", "TripletMarginWithDistanceLoss")
         if margin <= 0:
             raise TensorValueError("MG-E332", "TripletMarginWithDistanceLoss: expected margin to be greater than 0, got "
                                               f"{margin} instead")

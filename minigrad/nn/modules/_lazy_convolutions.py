@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from minigrad.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from minigrad.nn.modules.lazy import LazyModuleMixin
 from minigrad.nn.parameter import UninitializedParameter
+from minigrad.ops.base.rule import tensor_argument, truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
         """Replace the parameters of a convolution of no channels by uninitialized ones."""
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
-        if bias:
+        if truth(bias, "bias", type(self).__name__):
             self.bias = UninitializedParameter(device=device, dtype=dtype)
 
     def reset_parameters(self) -> None:
@@ -54,6 +55,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
     def _get_in_channels(self, input):
         """The number of channels of `input`; raise unless its number of dimensions fits."""
+        tensor_argument(type(self).__name__, input)
         n = self._get_num_spatial_dims()
         if input.ndim not in (n + 1, n + 2):
             raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {type(self).__name__}, but got input "

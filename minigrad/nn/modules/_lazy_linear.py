@@ -10,6 +10,7 @@ from minigrad.autograd.grad_mode import no_grad
 from minigrad.nn.modules.lazy import LazyModuleMixin
 from minigrad.nn.modules.linear import Linear
 from minigrad.nn.parameter import UninitializedParameter
+from minigrad.ops.base.rule import tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Tensor
@@ -54,6 +55,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         Args:
             input (Tensor): the input of the first call.
         """
+        tensor_argument("LazyLinear", input)
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]

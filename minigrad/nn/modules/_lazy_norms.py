@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.creation import tensor
 from minigrad.dtypes import int64
+from minigrad.errors import ShapeError
 from minigrad.nn.modules.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -21,6 +22,7 @@ from minigrad.nn.modules.batchnorm import (
 )
 from minigrad.nn.modules.lazy import LazyModuleMixin
 from minigrad.nn.parameter import UninitializedBuffer, UninitializedParameter
+from minigrad.ops.base.rule import tensor_argument, truth
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Tensor
@@ -35,11 +37,11 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
     def __init__(self, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True, track_running_stats: bool = True,
                  device: DeviceLike | None = None, dtype: DType | None = None, *, bias: bool = True) -> None:
         super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
-        self.affine = affine
-        self.track_running_stats = track_running_stats
+        self.affine = affine = truth(affine, "affine", type(self).__name__)
+        self.track_running_stats = track_running_stats = truth(track_running_stats, "track_running_stats", type(self).__name__)
         if affine:
             self.weight = UninitializedParameter(device=device, dtype=dtype)
-            if bias:
+            if truth(bias, "bias", type(self).__name__):
                 self.bias = UninitializedParameter(device=device, dtype=dtype)
         if track_running_stats:
             self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
@@ -57,6 +59,9 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         Args:
             input (Tensor): the input of the first call.
         """
+        tensor_argument(type(self).__name__, input)
+        if input.ndim < 2:
+            raise ShapeError("MG-E205", f"{type(self).__name__}: expected input of shape (N, C, ...)", found=str(list(input.shape)))
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             for value in (self.weight, self.bias, self.running_mean, self.running_var):

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import callable_argument, instance
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
@@ -160,6 +162,7 @@ def apply(root: Module, fn: Callable[[Module], None]) -> Module:
     Tanh
     Sequential
     """
+    callable_argument(fn, "fn", "apply")
     for module in root.children():
         module.apply(fn)
     fn(root)
@@ -167,6 +170,11 @@ def apply(root: Module, fn: Callable[[Module], None]) -> Module:
 
 
 # ---- paths, such as "encoder.0.weight" --------------------------------------------------------------------------
+
+
+def path_of(target, function):
+    """Return `target`; raise `TypeError` unless it is a str."""
+    return instance(target, str, "target", function)
 
 
 def get_submodule(root: Module, target: str) -> Module:
@@ -180,7 +188,7 @@ def get_submodule(root: Module, target: str) -> Module:
     ReLU()
     """
     module = root
-    for name in target.split(".") if target else ():
+    for name in path_of(target, "get_submodule").split(".") if target != "" else ():
         if name not in module._modules:
             raise AttributeError(f"{type(module).__name__} has no attribute `{name}` that is a module")
         module = module._modules[name]
@@ -197,7 +205,7 @@ def get_parameter(root: Module, target: str) -> Parameter:
     >>> m.get_parameter('0.bias').shape
     minigrad.Size([1])
     """
-    path, _, name = target.rpartition(".")
+    path, _, name = path_of(target, "get_parameter").rpartition(".")
     module = root.get_submodule(path)
     if name not in module._parameters:
         raise AttributeError(f"{type(module).__name__} has no attribute `{name}` that is a parameter")
@@ -215,7 +223,7 @@ def get_buffer(root: Module, target: str) -> Tensor:
     >>> m.get_buffer('mean')
     tensor([0.])
     """
-    path, _, name = target.rpartition(".")
+    path, _, name = path_of(target, "get_buffer").rpartition(".")
     module = root.get_submodule(path)
     if name not in module._buffers:
         raise AttributeError(f"`{name}` is not a buffer of {type(module).__name__}")

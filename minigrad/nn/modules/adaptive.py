@@ -15,7 +15,7 @@ from minigrad.nn.modules.linear import Linear
 from minigrad.nn.modules.lists import ModuleList
 from minigrad.nn.modules.module import Module
 from minigrad.ops import argmax, cat
-from minigrad.ops.base.rule import integer, real, wrong_type
+from minigrad.ops.base.rule import integer, real, tensor_argument, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,8 +67,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise TensorValueError("MG-E332", "cutoffs should be a sequence of length larger than 0")
         if cutoffs != sorted(set(cutoffs)) or min(cutoffs) <= 0 or max(cutoffs) > n_classes - 1:
             raise TensorValueError("MG-E332", "cutoffs should be a sequence of unique, positive integers sorted in an increasing "
-                                              "order, "
-                                   "where each value is between 1 and n_classes-1")
+                                   "order, where each value is between 1 and n_classes-1")
         self.in_features = in_features
         self.n_classes = n_classes
         self.cutoffs = [*cutoffs, n_classes]
@@ -100,6 +99,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             input_ (Tensor): (N, in_features), or (in_features).
             target_ (Tensor): (N), or a single class.
         """
+        tensor_argument("AdaptiveLogSoftmaxWithLoss", input_, "input_")
+        tensor_argument("AdaptiveLogSoftmaxWithLoss", target_, "target_", 2)
         single = target_.ndim == 0
         if input_.ndim != target_.ndim + 1 or (not single and input_.shape[0] != target_.shape[0]):
             raise ShapeError("MG-E332", "Input and target should have the same size in the batch dimension, and the input has one "

@@ -18,6 +18,7 @@ from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.linear import NonDynamicallyQuantizableLinear
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Tensor
@@ -56,6 +57,8 @@ class MultiheadAttention(Module):
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, add_bias_kv: bool = False,
                  add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False,
                  device: DeviceLike | None = None, dtype: DType | None = None) -> None:
+        embed_dim = integer(embed_dim, "embed_dim", "MultiheadAttention")
+        num_heads = integer(num_heads, "num_heads", "MultiheadAttention")
         if embed_dim <= 0 or num_heads <= 0:
             raise TensorValueError("MG-E360", f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
                                    f"num_heads={num_heads} instead")

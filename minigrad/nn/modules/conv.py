@@ -49,7 +49,7 @@ class _ConvNd(Module):
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
             raise ValueError("out_channels must be divisible by groups")
-        if padding_mode not in MODES:
+        if not isinstance(padding_mode, str) or padding_mode not in MODES:
             raise ValueError(f"padding_mode must be one of {MODES}, but got padding_mode={padding_mode!r}")
         if isinstance(padding, str) and padding not in ("valid", "same"):
             raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
@@ -57,7 +57,7 @@ class _ConvNd(Module):
         self.out_channels = out_channels
         self.kernel_size = self._tuple(kernel_size, "kernel_size")
         self.stride = self._tuple(stride, "stride")
-        if padding == "same" and max(self.stride) > 1:
+        if isinstance(padding, str) and padding == "same" and max(self.stride) > 1:
             raise ValueError("padding='same' is not supported for strided convolutions")
         self.padding = padding if isinstance(padding, str) else self._tuple(padding, "padding")
         self.dilation = self._tuple(dilation, "dilation")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base.rule import real
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -18,7 +19,7 @@ class _DropoutNd(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
+        if not 0 <= real(p, "p", type(self).__name__) <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p = p
         self.inplace = inplace

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn.modules._loss_base import _Loss, _WeightedLoss
+from minigrad.ops.base.rule import real
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -189,7 +190,7 @@ class TripletMarginLoss(_Loss):
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
-        if margin <= 0:
+        if real(margin, "margin", "TripletMarginLoss") <= 0:
             raise TensorValueError("MG-E332", f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
         self.margin = margin
         self.p = p

@@ -332,7 +332,7 @@ class Module:
         >>> m.set_submodule('1', nn.Tanh()); m[1]
         Tanh()
         """
-        path, _, name = target.rpartition(".")
+        path, _, name = _tree.path_of(target, "set_submodule").rpartition(".")
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):

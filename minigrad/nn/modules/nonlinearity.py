@@ -14,6 +14,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init as initial
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
+from minigrad.ops.base.rule import real
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -372,7 +373,7 @@ class Hardtanh(Module):
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
-        if not self.max_val > self.min_val:
+        if not real(self.max_val, "max_val", "Hardtanh") > real(self.min_val, "min_val", "Hardtanh"):
             raise AutogradAssertionError("MG-E332", f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ from minigrad.nn.modules.rnn_cells import *  # noqa: F403  (PyTorch has them in 
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.utils.rnn import PackedSequence
 from minigrad.ops import cat, stack, unbind
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.rule import integer, real
 
 if TYPE_CHECKING:
     from typing import Any
@@ -233,8 +233,9 @@ def check_options(module):
     if not isinstance(module.hidden_size, int):
         raise TensorTypeError("MG-E361", f"hidden_size should be of type int, got: {type(module.hidden_size).__name__}")
     for name in ("input_size", "hidden_size", "num_layers"):
-        expect(getattr(module, name) > 0, f"{name} must be greater than zero")
-    expect(module.proj_size >= 0, "proj_size should be a positive integer or zero to disable projections")
+        expect(integer(getattr(module, name), name, module.mode) > 0, f"{name} must be greater than zero")
+    expect(integer(module.proj_size, "proj_size", module.mode) >= 0,
+           "proj_size should be a positive integer or zero to disable projections")
     expect(not module.proj_size or module.mode == "LSTM", "proj_size argument is only supported for LSTM, not RNN or GRU")
     expect(module.proj_size < module.hidden_size, "proj_size has to be smaller than hidden_size")
 

@@ -16,6 +16,7 @@ from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn._recurrent import cell
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Tensor
@@ -45,8 +46,8 @@ class RNNCellBase(Module):
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: DeviceLike | None = None,
                  dtype: DType | None = None) -> None:
         super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
+        self.input_size = input_size = integer(input_size, "input_size", type(self).__name__)
+        self.hidden_size = hidden_size = integer(hidden_size, "hidden_size", type(self).__name__)
         self.bias = flag_of(self, "bias", bias)
         rows = num_chunks * hidden_size
         for name, shape in (("weight_ih", (rows, input_size)), ("weight_hh", (rows, hidden_size)), ("bias_ih", (rows,)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 from itertools import repeat
 from typing import TYPE_CHECKING
+
+from minigrad._arguments import instance
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,6 +57,8 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     >>> state
     {'bias': 2, 'weight': 1}
     """
+    instance(state_dict, MutableMapping, "state_dict", "consume_prefix_in_state_dict_if_present", "dict")
+    instance(prefix, str, "prefix", "consume_prefix_in_state_dict_if_present")
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)

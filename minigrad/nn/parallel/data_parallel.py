@@ -1,5 +1,6 @@
 """The wrapper of programs for several GPUs. Mirrors ``torch/nn/parallel/data_parallel.py``."""
 
+from minigrad._arguments import callable_argument, instance
 from minigrad.nn.modules.module import Module
 
 __all__ = ["DataParallel", "data_parallel"]
@@ -21,7 +22,7 @@ class DataParallel(Module):
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()
-        self.module = module
+        self.module = instance(module, Module, "module", "DataParallel")
         self.device_ids = []
         self.dim = dim
 
@@ -35,5 +36,6 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
     >>> nn.parallel.data_parallel(nn.ReLU(), mg.ones(2))
     tensor([1., 1.])
     """
+    callable_argument(module, "module", "data_parallel")
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*inputs, **(module_kwargs or {}))

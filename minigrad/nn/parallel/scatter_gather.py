@@ -1,7 +1,10 @@
 """Split a batch among devices, and join the results. Mirrors ``torch/nn/parallel/scatter_gather.py``."""
 
 from minigrad._absent import absent
+from minigrad._arguments import callable_argument, listed, sized
+from minigrad.errors import ArgumentError, AutogradAssertionError, TensorValueError
 from minigrad.ops import cat, chunk, stack
+from minigrad.ops.base.rule import integer, tensor_argument, wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs"]
@@ -23,13 +26,19 @@ def scatter(inputs, target_gpus, dim=0):
     >>> nn.parallel.scatter(mg.arange(4), ["cpu", "cpu"])
     (tensor([0, 1]), tensor([2, 3]))
     """
+    target_gpus = listed(target_gpus, "target_gpus", "scatter", "list of devices")
+    return split_tensors(inputs, target_gpus, integer(dim, "dim", "scatter"))
+
+
+def split_tensors(inputs, target_gpus, dim):
+    """`scatter`, of checked arguments and at any depth."""
     if isinstance(inputs, Tensor):
         parts = chunk(inputs, len(target_gpus), dim)
         return tuple([part.to(f"cuda:{d}" if isinstance(d, int) else d) for part, d in zip(parts, target_gpus)])
     if isinstance(inputs, (tuple, list)) and inputs:
-        return [type(inputs)(parts) for parts in zip(*[scatter(value, target_gpus, dim) for value in inputs])]
+        return [type(inputs)(parts) for parts in zip(*[split_tensors(value, target_gpus, dim) for value in inputs])]
     if isinstance(inputs, dict) and inputs:
-        return [dict(zip(inputs, parts)) for parts in zip(*[scatter(value, target_gpus, dim) for value in inputs.values()])]
+        return [dict(zip(inputs, parts)) for parts in zip(*[split_tensors(value, target_gpus, dim) for value in inputs.values()])]
     return [inputs] * len(target_gpus)
 
 
@@ -56,16 +65,27 @@ def gather(outputs, target_device, dim=0):
     >>> nn.parallel.gather([mg.ones(1), mg.zeros(2)], "cpu")
     tensor([1., 0., 0.])
     """
+    if not len(sized(outputs, "outputs", "gather")):
+        raise ArgumentError("MG-E302", "gather(): argument 'outputs' is empty", expected="a result for each device")
+    return join(listed(outputs, "outputs", "gather"), target_device, integer(dim, "dim", "gather"))
+
+
+def join(outputs, target_device, dim):
+    """`gather`, of checked arguments and at any depth."""
     first = outputs[0]
     if isinstance(first, Tensor):
         where = f"cuda:{target_device}" if isinstance(target_device, int) else target_device
-        parts = [part.to(where) for part in outputs]
+        parts = [tensor_argument("gather", part, "outputs").to(where) for part in outputs]
         return cat(parts, dim) if first.ndim else stack(parts)
     if first is None:
         return None
     if isinstance(first, dict):
-        return type(first)((key, gather([out[key] for out in outputs], target_device, dim)) for key in first)
-    return type(first)([gather(parts, target_device, dim) for parts in zip(*outputs)])
+        if any(not isinstance(out, dict) or len(out) != len(first) for out in outputs):
+            raise TensorValueError("MG-E302", "All dicts must have the same number of keys")
+        return type(first)((key, join([out[key] for out in outputs], target_device, dim)) for key in first)
+    if not isinstance(first, (tuple, list)):
+        raise wrong_type("gather", "outputs", "Tensors, or tuples, lists and dicts of them", first)
+    return type(first)([join(parts, target_device, dim) for parts in zip(*outputs)])
 
 
 def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
@@ -74,7 +94,12 @@ def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
     >>> nn.parallel.parallel_apply([nn.ReLU(), nn.Tanh()], [mg.ones(1), mg.zeros(1)])
     [tensor([1.]), tensor([0.])]
     """
-    kwargs_tup = kwargs_tup or [{}] * len(modules)
+    modules = [callable_argument(module, "modules", "parallel_apply") for module in listed(modules, "modules", "parallel_apply")]
+    inputs = listed(inputs, "inputs", "parallel_apply")
+    if len(modules) != len(inputs):
+        raise AutogradAssertionError("MG-E302", "The number of modules is not equal to the number of inputs",
+                                     found=f"{len(modules)} and {len(inputs)}")
+    kwargs_tup = listed(kwargs_tup or [{}] * len(modules), "kwargs_tup", "parallel_apply")
     return [module(*(given if isinstance(given, (tuple, list)) else (given,)), **kwargs)
             for module, given, kwargs in zip(modules, inputs, kwargs_tup)]
 

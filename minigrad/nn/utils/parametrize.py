@@ -232,7 +232,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         chain: Any = module.parametrizations[tensor_name]
         chain.append(parametrization)
         chain.unsafe |= unsafe
-    elif tensor_name in module._buffers or tensor_name in module._parameters:
+    elif module._buffers.get(tensor_name) is not None or module._parameters.get(tensor_name) is not None:
         chain = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
         delattr(module, tensor_name)
         if not is_parametrized(module):

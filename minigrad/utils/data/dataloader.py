@@ -14,7 +14,10 @@ from itertools import repeat
 from multiprocessing.context import BaseContext
 from typing import Any
 
+from minigrad._arguments import callable_argument, instance
 from minigrad.errors import TensorTypeError, TensorValueError
+from minigrad.ops.base.rule import integer, real
+from minigrad.random import Generator
 from minigrad.utils.data._collate import default_collate, default_convert
 from minigrad.utils.data._fetch import Fetcher
 from minigrad.utils.data._processes import WorkerIterator
@@ -72,7 +75,7 @@ class DataLoader:
 
     Raises:
         ValueError: two arguments exclude each other, or a value is not allowed.
-        TypeError: `multiprocessing_context` is neither a name nor a context.
+        TypeError: an argument has the wrong type.
         RuntimeError: while iterating: a worker was killed, or took longer than `timeout`.
 
     An error of the data set in a worker is raised where its batch is due. It has the same class, and the traceback of the worker.
@@ -85,6 +88,15 @@ class DataLoader:
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
                  pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None,
                  *, prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True):
+        num_workers = integer(num_workers, "num_workers", "DataLoader")
+        timeout = real(timeout, "timeout", "DataLoader")
+        if prefetch_factor is not None:
+            prefetch_factor = integer(prefetch_factor, "prefetch_factor", "DataLoader")
+        for name, function in (("collate_fn", collate_fn), ("worker_init_fn", worker_init_fn)):
+            if function is not None:
+                callable_argument(function, name, "DataLoader")
+        if generator is not None:
+            instance(generator, Generator, "generator", "DataLoader")
         check(num_workers >= 0, "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         check(timeout >= 0, "timeout option should be non-negative")
         check(num_workers > 0 or prefetch_factor is None,

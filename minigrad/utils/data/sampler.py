@@ -2,9 +2,11 @@
 
 from itertools import islice
 
+from minigrad._arguments import listed
 from minigrad.creation import as_tensor, empty
 from minigrad.dtypes import int64
 from minigrad.errors import TensorValueError
+from minigrad.ops.base.rule import real
 from minigrad.random import Generator, multinomial, randint, randperm
 from minigrad.tensor import Tensor
 
@@ -153,7 +155,10 @@ class WeightedRandomSampler(Sampler):
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         check_positive("num_samples", num_samples)
         check_bool("replacement", replacement)
-        self.weights = weights.double() if isinstance(weights, Tensor) else as_tensor([float(w) for w in weights]).double()
+        if not isinstance(weights, Tensor):
+            weights = as_tensor([real(weight, "weights", "WeightedRandomSampler")
+                                 for weight in listed(weights, "weights", "WeightedRandomSampler")])
+        self.weights = weights.double()
         if self.weights.ndim != 1:
             raise TensorValueError("MG-E333", "weights should be a 1d sequence", found=f"shape {list(self.weights.shape)}")
         self.num_samples = num_samples
