@@ -61,6 +61,12 @@ except ModuleNotFoundError:     # not compiled: Python's own look-up and call re
         """Do nothing."""
 
 
+def _addindent(text, spaces):
+    """`text` with its second and further lines indented: for programs that write their own ``__repr__``."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *[" " * spaces + line if line.strip() else "" for line in rest]])
+
+
 class Module:
     """Base class of layers and models. Mirrors ``torch.nn.Module``.
 
