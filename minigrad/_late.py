@@ -28,7 +28,7 @@ NAMES = {
     "sparse": "dsmm hspmm smm sparse_coo_tensor sparse_csr_tensor spmm",
     "func": "vmap",
     "functional":
-        "abs_ acos_ acosh_ addmv_ alpha_dropout alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ "
+        "_assert abs_ acos_ acosh_ addmv_ alpha_dropout alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ "
         "as_strided_ asarray asin_ asinh_ atan_ atanh_ bartlett_window batch_norm blackman_window ceil_ celu celu_ "
         "clamp_ clamp_max_ clamp_min_ clip_ compiled_with_cxx11_abi conj conj_physical_ cos_ cosh_ cosine_similarity "
         "deg2rad_ detach detach_ dropout dropout_ embedding erf_ erfc_ exp2_ exp_ expm1_ fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout fill_ "

@@ -24,6 +24,7 @@ from minigrad.functional._numbers import *
 from minigrad.functional._numbers import __all__ as _numbers
 from minigrad.functional._settings import *
 from minigrad.functional._settings import __all__ as _settings
+from minigrad.functional._settings import _assert
 
 __all__ = [*_estimates, *_fake_quantize, *_inplace, *_layers, *_lu, *_numbers, *_settings]    # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -44,6 +44,7 @@ class _RequiredParameter:
 
 
 required = _RequiredParameter()
+ParamsT = "Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]"
 
 
 class OptimizerError(MinigradError, ValueError):

@@ -440,7 +440,11 @@ class Module:
         candidates = (*args, kwargs.get("device"))
         device = next((a.device if isinstance(a, Tensor) else a for a in candidates if isinstance(a, (str, Device, Tensor))), None)
 
+        memory_format = kwargs.pop("memory_format", None)
+
         def convert(t):
+            if memory_format is not None and t.ndim in (4, 5):
+                return t.to(*args, **kwargs, memory_format=memory_format)
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device=device)
         return self._apply(convert)
 
@@ -482,6 +486,16 @@ class Module:
         minigrad.float64
         """
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def share_memory(self) -> Self:
+        """Return this module: see `Tensor.share_memory_`, which says that processes share no memory here.
+
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     nn.Linear(2, 1).share_memory()
+        Linear(in_features=2, out_features=1, bias=True)
+        """
+        return self._apply(lambda t: t.share_memory_())
 
     def half(self) -> Self:
         """Convert floating point parameters and buffers to float16. Return this module.
