@@ -493,10 +493,13 @@ def install_methods(functions):
         setattr(Tensor, name, function)
 
 
-# Methods of sparse tensors, which few programs call.
+# Methods that few programs call.
 _SPARSE = ("_indices", "_nnz", "_values", "coalesce", "col_indices", "crow_indices", "dense_dim", "indices", "is_coalesced", "sparse_dim",
            "sparse_mask", "to_sparse", "to_sparse_coo", "to_sparse_csr", "values")
 
-install_methods(properties.METHODS | elements.METHODS | {name: LateMethod("minigrad.sparse", name) for name in _SPARSE})
+_LAYERS = ("hardshrink", "lu", "lu_solve", "prelu")
+
+install_methods(properties.METHODS | elements.METHODS | {name: LateMethod("minigrad.sparse", name) for name in _SPARSE}
+                | {name: LateMethod("minigrad.functional", name) for name in _LAYERS})
 use_tensor_class(Tensor)
 use_operators(Tensor)

@@ -71,7 +71,8 @@ class Conversions(Variable):
             non_blocking (bool): do not wait for a copy from pinned memory to a GPU. Do not write to this tensor before
                 the copy is complete (``mg.cuda.synchronize()``).
             copy (bool): make a copy even if nothing changes.
-            memory_format (optional): ``mg.contiguous_format`` makes a copy, if there is one, row-major.
+            memory_format (optional): ``mg.contiguous_format`` makes a copy, if there is one, row-major. See `contiguous` for
+                ``mg.channels_last``.
 
         Mirrors ``torch.Tensor.to``.
 
@@ -87,13 +88,16 @@ class Conversions(Variable):
                 device = arg
             else:
                 dtype = arg
-        from minigrad.ops.shape.clone_cast import cast, clone, contiguous, move
+        from minigrad.ops.shape.clone_cast import CHANNELS_LAST, cast, clone, contiguous, move
         out = self if dtype is None else cast(self, as_dtype(dtype))
         if device is not None:
             out = move(out, as_device(device), not non_blocking)
         if truth(copy, "copy", "to") and out is self:
             return clone(self, memory_format=memory_format)
-        return contiguous(out) if check_format("to", memory_format) == "contiguous_format" and out is not self else out
+        memory_format = check_format("to", memory_format, CHANNELS_LAST)
+        if memory_format in CHANNELS_LAST:
+            return contiguous(out, memory_format=memory_format)
+        return contiguous(out) if memory_format == "contiguous_format" and out is not self else out
 
     def type(self, dtype=None, non_blocking=False):
         """Return the name of this tensor's type, or this tensor in another dtype. Mirrors ``torch.Tensor.type``.

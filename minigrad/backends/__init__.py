@@ -9,6 +9,6 @@ the CPU is always deterministic, and on a GPU `use_deterministic_algorithms` dec
 
 from minigrad._lazy import lazy as _lazy
 
-__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]    # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "quantized"]    # pyright: ignore[reportUnsupportedDunderAll]
 
 __getattr__, __dir__ = _lazy(__name__, __all__)

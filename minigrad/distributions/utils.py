@@ -187,6 +187,11 @@ def standard_normal(shape, like):
     return mg.randn(tuple(shape), dtype=like.dtype, device=like.device)
 
 
+def _standard_normal(shape, dtype, device):
+    """Normal noise, under the name that programs import from PyTorch."""
+    return mg.randn(tuple(shape), dtype=dtype, device=device)
+
+
 def uniform(shape, like):
     """Uniform noise in the open interval (0, 1), in the dtype and on the device of `like`."""
     info = mg.finfo(like.dtype)

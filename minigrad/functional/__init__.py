@@ -12,6 +12,8 @@ Mirrors ``torch/functional.py`` and the functions of ``torch._C._VariableFunctio
 
 from minigrad.functional._estimates import *
 from minigrad.functional._estimates import __all__ as _estimates
+from minigrad.functional._fake_quantize import *
+from minigrad.functional._fake_quantize import __all__ as _fake_quantize
 from minigrad.functional._inplace import *
 from minigrad.functional._inplace import __all__ as _inplace
 from minigrad.functional._layers import *
@@ -22,8 +24,9 @@ from minigrad.functional._numbers import *
 from minigrad.functional._numbers import __all__ as _numbers
 from minigrad.functional._settings import *
 from minigrad.functional._settings import __all__ as _settings
+from minigrad.functional._settings import _assert
 
-__all__ = [*_estimates, *_inplace, *_layers, *_lu, *_numbers, *_settings]    # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_estimates, *_fake_quantize, *_inplace, *_layers, *_lu, *_numbers, *_settings]    # pyright: ignore[reportUnsupportedDunderAll]
 
 # What PyTorch's module of this name has, too: programs write ``from torch.functional import Tensor, einsum``.
 _of_the_root = {"Tensor", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",

@@ -91,3 +91,9 @@ def compiled_with_cxx11_abi() -> bool:
     True
     """
     return True
+
+
+def _assert(condition, message):
+    """Raise `AssertionError` with `message` unless the condition holds. Mirrors ``torch._assert``."""
+    if not condition:
+        raise AssertionError(message)

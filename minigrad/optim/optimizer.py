@@ -21,6 +21,8 @@ from minigrad._core.mutation.inplace import begin_write
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import MinigradError, OutOfRangeError
 from minigrad.ops.base.rule import truth, wrong_type
+from minigrad.optim import _hooks
+from minigrad.optim._hooks import run_hooks
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class _RequiredParameter:
 
 
 required = _RequiredParameter()
+ParamsT = "Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]"
 
 
 class OptimizerError(MinigradError, ValueError):
@@ -88,6 +91,12 @@ class Optimizer:
     tensor([0.5000], requires_grad=True)
     """
 
+    register_step_pre_hook = _hooks.register_step_pre_hook
+    register_step_post_hook = _hooks.register_step_post_hook
+    register_state_dict_pre_hook = _hooks.register_state_dict_pre_hook
+    register_state_dict_post_hook = _hooks.register_state_dict_post_hook
+    register_load_state_dict_pre_hook = _hooks.register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook = _hooks.register_load_state_dict_post_hook
     _opt_called = False         # whether `step` has been called: a schedule warns if it steps first
 
     def __init__(self, params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
@@ -217,6 +226,7 @@ class Optimizer:
         >>> list(mg.optim.SGD([mg.zeros(1)]).state_dict())
         ['state', 'param_groups']
         """
+        run_hooks(self, "state_dict_pre")
         numbers = {}
         for group in self.param_groups:
             for param in group["params"]:
@@ -224,7 +234,7 @@ class Optimizer:
         groups = [{**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
                   for group in self.param_groups]
         states = {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers and state}
-        return {"state": states, "param_groups": groups}
+        return run_hooks(self, "state_dict_post", {"state": states, "param_groups": groups})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Load state and options.
@@ -243,6 +253,7 @@ class Optimizer:
         0.1
         """
         function = type(self).__name__ + ".load_state_dict"
+        state_dict = run_hooks(self, "load_state_dict_pre", state_dict)
         for key in ("param_groups", "state"):
             if key not in instance(state_dict, Mapping, "state_dict", function, "dict", "MG-E402"):
                 raise MissingParameters("MG-E402", f"{function}(): argument 'state_dict' has no {key!r}",
@@ -263,6 +274,7 @@ class Optimizer:
         for number, state in state_dict["state"].items():
             param = params.get(number, number)      # a key that does not stand for a parameter stays as it is
             self.state[param] = {name: copy_for(param, name, value) for name, value in state.items()} if number in params else state
+        run_hooks(self, "load_state_dict_post")
 
     def __repr__(self) -> str:
         lines = [type(self).__name__ + " ("]

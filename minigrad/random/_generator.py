@@ -22,7 +22,8 @@ from minigrad.random._stream import RandomStream
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 _seeding = new_lock()
@@ -182,8 +183,13 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextlib.contextmanager
-def fork_rng(enabled: bool = True) -> Iterator[None]:
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True,
+             *, device_type: str = "cuda") -> Iterator[None]:
     """A context that leaves the default stream where it found it. Mirrors ``torch.random.fork_rng``.
+
+    Args:
+        devices, device_type: without effect: the streams of GPUs go on.
+        enabled (bool): False makes the context do nothing.
 
     >>> with mg.random.fork_rng():
     ...     a = mg.rand(2)

@@ -10,5 +10,7 @@
 from minigrad.testing._check_op import OpReport, check_op
 from minigrad.testing._comparison import NotCloseError, assert_close
 from minigrad.testing._expect import NotRaisedError, expect_error
+from minigrad.testing._make_tensor import assert_allclose, make_tensor
 
-__all__ = ["NotCloseError", "NotRaisedError", "OpReport", "assert_close", "check_op", "expect_error"]
+__all__ = ["NotCloseError", "NotRaisedError", "OpReport", "assert_allclose", "assert_close", "check_op", "expect_error",
+           "make_tensor"]

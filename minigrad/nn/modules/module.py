@@ -74,6 +74,12 @@ except ModuleNotFoundError:     # not compiled: Python's own look-up and call re
         """Do nothing."""
 
 
+def _addindent(text, spaces):
+    """`text` with its second and further lines indented: for programs that write their own ``__repr__``."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *[" " * spaces + line if line.strip() else "" for line in rest]])
+
+
 class Module:
     """Base class of layers and models. Mirrors ``torch.nn.Module``.
 
@@ -450,11 +456,15 @@ class Module:
         candidates = (*args, kwargs.get("device"))
         device = next((a.device if isinstance(a, Tensor) else a for a in candidates if isinstance(a, (str, Device, Tensor))), None)
 
+        memory_format = kwargs.pop("memory_format", None)
+
         def convert(t):
             if t.is_meta and device is not None and as_device(device) is not t.device:
                 raise AutogradNotImplementedError(
                     "MG-E312", "Cannot copy out of meta tensor; no data! Please use nn.Module.to_empty() instead of nn.Module.to() "
                     "when moving module from meta to a different device.")
+            if memory_format is not None and t.ndim in (4, 5):
+                return t.to(*args, **kwargs, memory_format=memory_format)
             return t.to(*args, **kwargs) if t.is_floating_point() or t.is_complex() else t.to(device=device)
         return self._apply(convert)
 
@@ -506,6 +516,16 @@ class Module:
         minigrad.float64
         """
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def share_memory(self) -> Self:
+        """Return this module: see `Tensor.share_memory_`, which says that processes share no memory here.
+
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     nn.Linear(2, 1).share_memory()
+        Linear(in_features=2, out_features=1, bias=True)
+        """
+        return self._apply(lambda t: t.share_memory_())
 
     def half(self) -> Self:
         """Convert floating point parameters and buffers to float16. Return this module.

@@ -11,13 +11,15 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.rule import Linear, op, tensor_argument
-from minigrad.ops.shape.formats import check_format
+from minigrad.ops.shape.formats import channel_orders, channels_last, channels_last_3d, check_format
 
 if TYPE_CHECKING:
     from minigrad.ops.shape.formats import memory_format
     from minigrad.types import Tensor
 
 __all__ = ["clone", "contiguous"]
+
+CHANNELS_LAST = (channels_last, channels_last_3d)
 
 
 @op("clone")
@@ -64,6 +66,19 @@ class Move(Linear):
         return move(g, source)
 
 
+def has_channels_last(input, memory_format):
+    """Whether the elements are in the order of `memory_format` already."""
+    from minigrad.ops.shape.views import permute
+    return input._meta.backend.kernels.contiguous(permute(input, channel_orders(memory_format, input.ndim)[0])._array)
+
+
+def copy_channels_last(input, memory_format):
+    """A copy of `input` in the order of `memory_format`, one of CHANNELS_LAST."""
+    from minigrad.ops.shape.views import permute
+    last, first = channel_orders(memory_format, input.ndim)
+    return permute(call(Clone.op, (permute(input, last), False)), first)
+
+
 def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """A copy of `input` in its own memory. Gradients flow through it. Mirrors ``torch.clone``.
 
@@ -77,22 +92,28 @@ def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tenso
     False
     """
     tensor_argument("clone", input)
-    memory_format = check_format("clone", memory_format)
+    memory_format = check_format("clone", memory_format, CHANNELS_LAST)
+    if memory_format in CHANNELS_LAST:
+        return copy_channels_last(input, memory_format)
     return call(Clone.op, (input, memory_format is None or memory_format == "preserve_format"))
 
 
 def contiguous(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """Return `input` itself if it is row-major without gaps, else a row-major copy. Mirrors ``torch.Tensor.contiguous``.
 
+    With ``mg.channels_last``, a tensor (N, C, H, W) comes in the order (N, H, W, C) instead.
+
     Raises:
-        RuntimeError: `memory_format` is not ``mg.contiguous_format``, which is the default.
+        RuntimeError: `memory_format` is ``mg.preserve_format``, or the tensor cannot have this format.
 
     >>> x = mg.zeros(2, 3).t()
     >>> x.is_contiguous(), x.contiguous().is_contiguous()
     (False, True)
     """
     tensor_argument("contiguous", input)
-    memory_format = check_format("contiguous", memory_format)
+    memory_format = check_format("contiguous", memory_format, CHANNELS_LAST)
+    if memory_format in CHANNELS_LAST:
+        return input if has_channels_last(input, memory_format) else copy_channels_last(input, memory_format)
     if input._meta.backend.kernels.contiguous(input._array):
         return input
     if memory_format == "preserve_format":

@@ -3,6 +3,8 @@
     strided                 the strides give the place of each element: the layout of all our tensors
     contiguous_format       row by row
     preserve_format         like the source tensor, if that has no gaps
+    channels_last           a tensor (N, C, H, W) in the order (N, H, W, C): only `contiguous`, `clone` and `to` make one, and the ops take
+                            it as they take any view. It saves no time here.
 
 Mirrors ``torch/csrc/{Layout,MemoryFormat}.h``.
 """
@@ -47,13 +49,25 @@ contiguous_format, preserve_format = memory_format("contiguous_format"), memory_
 channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
 
-def check_format(function, value):
-    """Return `value`, a memory format or None; raise `RuntimeError` for channels_last, `TypeError` for anything else."""
+def check_format(function, value, also=()):
+    """Return `value`, a memory format or None; raise `RuntimeError` for channels_last unless it is in `also`, `TypeError` for no format."""
     if value is None:
         return None
     if not isinstance(value, memory_format):
         raise wrong_type(function, "memory_format", "minigrad.memory_format", value)
-    if value in (channels_last, channels_last_3d):
+    if value in (channels_last, channels_last_3d) and value not in also:
         raise ShapeError("MG-E302", f"{function}(): {value} is not supported: our kernels compute row by row",
                          fix="leave out memory_format; the numbers are the same in any format")
     return value
+
+
+def channel_orders(value, ndim):
+    """(the order of the dimensions with the channels last, the order back) for `channels_last` or `channels_last_3d`.
+
+    Raises:
+        RuntimeError: a tensor of `ndim` dimensions cannot have this format.
+    """
+    if ndim != (4 if value == channels_last else 5):
+        raise ShapeError("MG-E205", f"required rank {4 if value == channels_last else 5} tensor to use {value} format",
+                         found=f"{ndim} dimensions")
+    return (0, *range(2, ndim), 1), (0, ndim - 1, *range(1, ndim - 1))
