@@ -95,13 +95,19 @@ STOPS = {"os.kill", "os.killpg", "signal.pthread_kill"}
 
 
 def refuse_processes(most):
-    """From now on refuse to start a process, if `most` is 0, and to stop another. An audit hook cannot be removed."""
+    """From now on refuse to start a process, if `most` is 0, and to stop another. An audit hook cannot be removed.
+
+    Returns the list to which the hook adds what it has refused.
+    """
+    refused = []
     names = (STARTS if most == 0 else set()) | STOPS
 
     def hook(event, args):
         if event in names:
+            refused.append(event)
             raise PermissionError(f"a submission may not start or stop processes ({event})")
     sys.addaudithook(hook)
+    return refused
 
 
 ALONE = ("cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "pastebin", "stepwise", "terminal", "threadexception",
@@ -119,7 +125,7 @@ def run(job, pipe):
     """Run one check, and write its result as JSON into the file descriptor `pipe`. Does not return."""
     leave, write, dumps = os._exit, os.write, json.dumps
     set_limits(job["limits"])
-    refuse_processes(job["limits"]["processes"])
+    refused = refuse_processes(job["limits"]["processes"])
     os.environ.update(MINIGRAD_SUBMISSION=job["submission"], MINIGRAD_SEED=str(job["seed"]), MINIGRAD_GRADING="1",
                       HOME=os.getcwd(), TMPDIR=os.getcwd())
     sys.path.insert(0, job["set"])
@@ -133,7 +139,10 @@ def run(job, pipe):
         reporter.outcome, reporter.reason = "failed", explain(error, reporter.student_files)
     changed = changes(before)
     result: dict = {"outcome": reporter.outcome, "reason": reporter.reason, "kind": reporter.kind}
-    if changed:
+    if refused:
+        result = {"outcome": "failed", "kind": "Refused",
+                  "reason": f"a submission may not start or stop processes ({', '.join(sorted(set(refused)))})"}
+    elif changed:
         result = {"outcome": "failed", "kind": "Changed",
                   "reason": f"your file replaced {', '.join(changed[:5])}: a submission may not change other modules"}
     elif reporter.outcome is None:

@@ -223,12 +223,12 @@ def watch(job, child, report, text):
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         return failure(name, "the process " + SIGNALS.get(name, f"was ended by {name}").format_map(limits), **common)
-    return failure("Exit", f"your code ended the process, with exit status {os.WEXITSTATUS(status)}, before the check was over",
-                   **common)
+    code = os.WEXITSTATUS(status)
+    return failure("Exit", f"your code ended the process, with exit status {code}, before the check was over", **common)
 
 
 def warm_up():
-    """Let pytest run an empty check, so that its plugins are imported, and share the memory of all that is there with the children."""
+    """Let pytest run an empty check, so that its plugins are imported, and let the children share the memory of all this."""
     import gc
 
     from minigrad.grading.one_check import pytest_main
