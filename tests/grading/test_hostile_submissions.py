@@ -35,6 +35,8 @@ AT_IMPORT = {
     "another pytest": ("import pytest; pytest.fail = lambda *args, **keywords: None", "your file replaced pytest.fail"),
     "another check": ("from minigrad.grading import checks; checks.same.__code__ = (lambda *args, **keywords: None).__code__",
                       "your file replaced minigrad.grading.checks.same"),
+    "another check of the set": ("import sys\nfor name in ('test_public', 'test_hidden'):\n    if name in sys.modules:\n"
+                                 "        sys.modules[name].same = lambda *args, **keywords: None", "your file replaced test_public.same"),
     "another method": ("import minigrad; minigrad.Tensor.backward = lambda self: None", "your file replaced minigrad"),
     "another sum": ("import builtins; builtins.sum = lambda *args: 4", "your file replaced builtins.sum"),
     "pytest.skip": ("import pytest\ndef add_gradients(old, new):\n    pytest.skip('no')", "was skipped"),
