@@ -29,7 +29,8 @@ from minigrad.grading.sets import Set, SetError
 __all__ = ["Trial", "build", "find_faults", "leaks", "release", "try_set", "variants"]
 
 PAIRS = ("SOLUTION", "HIDDEN TESTS")
-WINDOW = 8          # so many tokens of a solution in a row are a leak; twice as many of a hidden test, which looks like others
+WINDOW = 10         # so many tokens of a solution in a row are a leak, and a line of LINE tokens; twice as many of a hidden test
+LINE = 8
 MUTANT = "\n\n# %%\nimport types as _types\nsolution = _types.SimpleNamespace(**globals())\n\n# %%\n"
 
 
@@ -138,9 +139,9 @@ def leaks(homework, files):
         for line, region, window in hidden:
             row = tokens(region)
             size = min(window, len(row))
-            if size >= 5:
-                found += [(line, name, " ".join(row[i:i + size])) for i in range(len(row) - size + 1)
-                          if tuple(row[i:i + size]) in rows[size]]
+            pieces = [row[i:i + size] for i in range(len(row) - size + 1)] if size >= 5 else []
+            pieces += [words for words in map(tokens, region.splitlines()) if LINE <= len(words) <= window]
+            found += [(line, name, " ".join(piece)) for piece in pieces if tuple(piece) in rows[len(piece)]]
     return found
 
 
