@@ -29,7 +29,8 @@ from minigrad.grading.sets import Set, SetError
 __all__ = ["Trial", "build", "find_faults", "leaks", "release", "try_set", "variants"]
 
 PAIRS = ("SOLUTION", "HIDDEN TESTS")
-WINDOW = 12         # so many tokens of a solution in a row are a leak
+WINDOW = 10         # so many tokens of a solution in a row are a leak, and a line of LINE tokens; twice as many of a hidden test
+LINE = 8
 MUTANT = "\n\n# %%\nimport types as _types\nsolution = _types.SimpleNamespace(**globals())\n\n# %%\n"
 
 
@@ -128,18 +129,19 @@ def leaks(homework, files):
     """(line of the solution, file, tokens) of each row of tokens of a solution or hidden test that is in `files`, {name: text}."""
     import nbformat
     found = []
-    hidden = [*regions(homework.source, "SOLUTION"), *regions(homework.source, "HIDDEN TESTS")]
+    hidden = [(line, region, WINDOW) for line, region in regions(homework.source, "SOLUTION")]
+    hidden += [(line, region, 2 * WINDOW) for line, region in regions(homework.source, "HIDDEN TESTS")]
     for name, text in files.items():
         if name.endswith(".ipynb"):
             text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
-        there = tokens(text)
-        rows = {size: {tuple(there[i:i + size]) for i in range(len(there) - size + 1)} for size in range(6, WINDOW + 1)}
-        for line, region in hidden:
+        there = tokens(re.sub(r"^\s*def .*", "", text, flags=re.MULTILINE))     # a solution may call what has this signature
+        rows = {size: {tuple(there[i:i + size]) for i in range(len(there) - size + 1)} for size in range(5, 2 * WINDOW + 1)}
+        for line, region, window in hidden:
             row = tokens(region)
-            size = min(WINDOW, len(row))
-            if size >= 6:
-                found += [(line, name, " ".join(row[i:i + size])) for i in range(len(row) - size + 1)
-                          if tuple(row[i:i + size]) in rows[size]]
+            size = min(window, len(row))
+            pieces = [row[i:i + size] for i in range(len(row) - size + 1)] if size >= 5 else []
+            pieces += [words for words in map(tokens, region.splitlines()) if LINE <= len(words) <= window]
+            found += [(line, name, " ".join(piece)) for piece in pieces if tuple(piece) in rows[len(piece)]]
     return found
 
 

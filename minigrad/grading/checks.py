@@ -62,12 +62,14 @@ def hide_errors(message="Check failed"):
     return mark("__hide_errors__", message)
 
 
-def setter(attribute, keyword, mark_name, value):
-    """A decorator for a check that gets a function to set a value. The value is stored in an attribute of the check."""
+def setter(name, keyword, mark_name, value):
+    """A decorator for a check that gets a function to set a value. The value goes into the dict ``__values__`` of the check."""
     def decorate(function):
+        values = function.__dict__.setdefault("__values__", {})     # several such decorators share it
+
         @functools.wraps(function)
         def check(*args, **keywords):
-            keywords[keyword] = functools.partial(setattr, check, attribute)
+            keywords[keyword] = functools.partial(values.__setitem__, name)
             return function(*args, **keywords)
         setattr(check, mark_name, value)
         return check
@@ -76,12 +78,12 @@ def setter(attribute, keyword, mark_name, value):
 
 def partial_credit(points):
     """Give a check `points` at most; it calls its argument ``set_score`` with what the student gets."""
-    return setter("__score__", "set_score", "__weight__", points)
+    return setter("score", "set_score", "__weight__", points)
 
 
 def leaderboard(column, sort_order="desc"):
     """Show a number of the check on the leaderboard; the check calls its argument ``set_leaderboard_value`` with it."""
-    return setter("__leaderboard_value__", "set_leaderboard_value", "__leaderboard__", (column, sort_order))
+    return setter("leaderboard", "set_leaderboard_value", "__leaderboard__", (column, sort_order))
 
 
 # ---- the student's file ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ does, there is a result with a score and a reason for each check.
 """
 
 import json
+import math
 import os
 import secrets
 import time
@@ -57,8 +58,8 @@ def grade(homework, submission, server, seed=None):
             found = {"outcome": "failed", "reason": wrong, "kind": "Submission", "output": "", "seconds": 0.0, "score": None,
                      "leaderboard": None}
         tests.append(entry(check, found))
-        if found["leaderboard"] is not None and found["leaderboard"][2] is not None:
-            column, order, value = found["leaderboard"]
+        column, order, value = found["leaderboard"] or (None, None, None)
+        if isinstance(value, str) or (isinstance(value, (int, float)) and math.isfinite(value)):
             board.append({"name": column, "value": value, "order": order})
     score = round(sum(test["score"] for test in tests), 6)
     passed = sum(test["status"] == "passed" for test in tests)

@@ -30,11 +30,12 @@ def functions(space, owner, found, seen):
             functions(vars(value), f"{value.__module__}.{value.__qualname__}", found, seen)
 
 
-def snapshot(extra=()):
-    """The functions of all watched modules, and of those named in `extra`, as they are now."""
+def snapshot(names=None):
+    """The functions of all watched modules as they are now, or of the modules with these names."""
     found, seen = [], set()
     for name, module in list(sys.modules.items()):
-        if isinstance(module, types.ModuleType) and (name.partition(".")[0] in WATCHED or name in STANDARD or name in extra):
+        wanted = name.partition(".")[0] in WATCHED or name in STANDARD if names is None else name in names
+        if wanted and isinstance(module, types.ModuleType):
             functions(vars(module), name, found, seen)
     return found
 

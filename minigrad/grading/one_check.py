@@ -25,12 +25,13 @@ class Reporter:
 
     def __init__(self, student_files):
         self.student_files = student_files
-        self.function = None
+        self.function, self.before = None, []
         self.outcome, self.reason, self.kind = None, "", None
 
     def pytest_collection_modifyitems(self, items):
         if items:
             self.function = items[0].function
+            self.before = snapshot([items[0].module.__name__, "adapters"])
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -95,13 +96,19 @@ STOPS = {"os.kill", "os.killpg", "signal.pthread_kill"}
 
 
 def refuse_processes(most):
-    """From now on refuse to start a process, if `most` is 0, and to stop another. An audit hook cannot be removed."""
+    """From now on refuse to start a process, if `most` is 0, and to stop another. An audit hook cannot be removed.
+
+    Returns the list to which the hook adds what it has refused.
+    """
+    refused = []
     names = (STARTS if most == 0 else set()) | STOPS
 
     def hook(event, args):
         if event in names:
+            refused.append(event)
             raise PermissionError(f"a submission may not start or stop processes ({event})")
     sys.addaudithook(hook)
+    return refused
 
 
 ALONE = ("cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "pastebin", "stepwise", "terminal", "threadexception",
@@ -115,34 +122,40 @@ def pytest_main(folder, file, function, reporter):
                         "--capture=no", "-W", "ignore"], plugins=[] if reporter is None else [reporter])
 
 
-def run(job, pipe):
-    """Run one check, and write its result as JSON into the file descriptor `pipe`. Does not return."""
+def run(job, pipe, before):
+    """Run one check, and write its result as JSON into the file descriptor `pipe`. Does not return.
+
+    `before` is a `snapshot` of the functions that the student's file may not change.
+    """
     leave, write, dumps = os._exit, os.write, json.dumps
     set_limits(job["limits"])
-    refuse_processes(job["limits"]["processes"])
+    refused = refuse_processes(job["limits"]["processes"])
     os.environ.update(MINIGRAD_SUBMISSION=job["submission"], MINIGRAD_SEED=str(job["seed"]), MINIGRAD_GRADING="1",
                       HOME=os.getcwd(), TMPDIR=os.getcwd())
     sys.path.insert(0, job["set"])
     sys.dont_write_bytecode = True
     reporter = Reporter({os.path.basename(job["submission"]), *job["names"]})
-    before = snapshot()
     status = None
     try:
         status = pytest_main(job["set"], job["file"], job["function"], reporter)
     except BaseException as error:
         reporter.outcome, reporter.reason = "failed", explain(error, reporter.student_files)
-    changed = changes(before)
+    changed = changes(before + reporter.before)
     result: dict = {"outcome": reporter.outcome, "reason": reporter.reason, "kind": reporter.kind}
-    if changed:
+    if refused:
+        result = {"outcome": "failed", "kind": "Refused",
+                  "reason": f"a submission may not start or stop processes ({', '.join(sorted(set(refused)))})"}
+    elif changed:
         result = {"outcome": "failed", "kind": "Changed",
                   "reason": f"your file replaced {', '.join(changed[:5])}: a submission may not change other modules"}
     elif reporter.outcome is None:
         result = {"outcome": "failed", "kind": "Stopped", "reason": f"the check was stopped before it ended (pytest: {status})"}
     function = reporter.function
     board = getattr(function, "__leaderboard__", None)
-    result["score"] = getattr(function, "__score__", None)
-    result["leaderboard"] = None if board is None else [*board, getattr(function, "__leaderboard_value__", None)]
+    values = getattr(function, "__values__", {})
+    result["score"] = values.get("score")
+    result["leaderboard"] = None if board is None else [*board, values.get("leaderboard")]
     sys.stdout.flush()
     sys.stderr.flush()
-    write(pipe, dumps({**result, "key": job["key"]}).encode())
+    write(pipe, dumps({**result, "key": job["key"]}, default=float).encode())
     leave(0)

@@ -11,6 +11,7 @@ Needs `os.fork`: Linux or macOS. Only Linux finds processes that left the sessio
 """
 
 import contextlib
+import gc
 import json
 import os
 import secrets
@@ -146,8 +147,8 @@ def kill_all(child):
             return
 
 
-def serve(job):
-    """Run a check in a child, and watch it. Returns the result."""
+def serve(job, before):
+    """Run a check in a child, and watch it. Returns the result. `before` is a snapshot: see ``integrity.py``."""
     job["key"] = secrets.token_hex(16)
     folder = tempfile.mkdtemp(prefix="minigrad-check-")
     (report, report_in), (text, text_in) = os.pipe(), os.pipe()
@@ -162,7 +163,7 @@ def serve(job):
             pipe = os.dup2(report_in, 3)
             os.closerange(4, 1024)
             from minigrad.grading.one_check import run
-            run(job, pipe)
+            run(job, pipe, before)
         finally:
             os._exit(1)
     os.close(report_in)
@@ -223,20 +224,16 @@ def watch(job, child, report, text):
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         return failure(name, "the process " + SIGNALS.get(name, f"was ended by {name}").format_map(limits), **common)
-    return failure("Exit", f"your code ended the process, with exit status {os.WEXITSTATUS(status)}, before the check was over",
-                   **common)
+    code = os.WEXITSTATUS(status)
+    return failure("Exit", f"your code ended the process, with exit status {code}, before the check was over", **common)
 
 
 def warm_up():
-    """Let pytest run an empty check, so that its plugins are imported, and share the memory of all that is there with the children."""
-    import gc
-
+    """Let pytest run an empty check, so that its plugins are imported."""
     from minigrad.grading.one_check import pytest_main
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_nothing.py").write_text("def test_nothing():\n    assert True\n")
         pytest_main(folder, "test_nothing.py", "test_nothing", None)
-    gc.collect()
-    gc.freeze()
 
 
 def main():
@@ -245,12 +242,15 @@ def main():
     os.dup2(2, 1)       # what a library prints is no result
     import minigrad as mg
     from minigrad import nn, optim, testing, utils, viz
-    from minigrad.grading import checks, one_check, submission, swap
-    del mg, nn, optim, testing, utils, viz, checks, one_check, submission, swap     # only so that each check finds them imported
+    from minigrad.grading import checks, integrity, one_check, oracles, submission, swap
+    del mg, nn, optim, testing, utils, viz, checks, one_check, oracles, submission, swap    # imported once
     warm_up()
     adopt_orphans()
+    before = integrity.snapshot()
+    gc.collect()
+    gc.freeze()     # the children share this memory
     for line in jobs:
-        result = json.dumps(serve(json.loads(line))).encode() + b"\n"
+        result = json.dumps(serve(json.loads(line), before)).encode() + b"\n"
         while result:
             result = result[os.write(results, result):]
 

@@ -141,7 +141,7 @@ def load(path, name):
         linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
         try:
             exec(compile("\n" * (cell.line - 1) + cell.source, file, "exec"), module.__dict__)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:      # also sys.exit(), or pytest.skip()
             problems.append(describe(error, file))
     return module
 

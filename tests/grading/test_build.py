@@ -1,0 +1,181 @@
+"""What `build` refuses, what students get, and the zips."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from minigrad.grading.sets import Set, SetError
+from tests.grading.conftest import HIDDEN, PUBLIC, SOURCE, TOML, write_set
+
+pytest.importorskip("nbgrader")
+pytest.importorskip("jupytext")
+
+from minigrad.grading import build as building
+
+ROOT = Path(__file__).parents[2]
+HOMEWORK = sorted(path.parent for path in (ROOT / "tutorials/homework").glob("*/set.toml"))
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the grader needs os.fork")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder of the tiny set, built."""
+    folder = tmp_path_factory.mktemp("built")
+    building.build(write_set(folder), folder / "out", jobs=1)
+    return folder / "out"
+
+
+@needs_fork
+def test_what_is_written(built):
+    assert sorted(str(path.relative_to(built)) for path in built.rglob("*") if path.is_file()) == [
+        "solution/adapters.py", "solution/test_public.py", "solution/tiny.ipynb", "solution/tiny.py",
+        "student/adapters.py", "student/test_public.py", "student/tiny.ipynb", "student/tiny.py",
+        "tiny-gradescope.zip", "tiny-student.zip"]
+    text = (built / "student/tiny.py").read_text()
+    assert text.count("raise NotImplementedError()") == 2 and "summed" not in text and "SOLUTION" not in text
+    assert "summed" in (built / "solution/tiny.py").read_text()
+
+
+@needs_fork
+def test_the_zip_for_gradescope(built):
+    archive = zipfile.ZipFile(built / "tiny-gradescope.zip")
+    assert sorted(archive.namelist()) == ["run_autograder", "setup.sh", "tiny/adapters.py", "tiny/set.toml", "tiny/test_hidden.py",
+                                          "tiny/test_public.py"]
+    for name in ("run_autograder", "setup.sh"):
+        assert archive.getinfo(name).external_attr >> 16 & 0o111
+        assert subprocess.run(["bash", "-n"], input=archive.read(name)).returncode == 0
+    assert b"python -m minigrad.grading grade /autograder/source/tiny" in archive.read("run_autograder")
+    assert not any("summed" in archive.read(name).decode() for name in archive.namelist())
+
+
+@needs_fork
+def test_the_graders_copy_grades(built, tmp_path, server):
+    from minigrad.grading.grade import grade
+    zipfile.ZipFile(built / "tiny-gradescope.zip").extractall(tmp_path)
+    homework = Set.read(tmp_path / "tiny")
+    assert grade(homework, built / "solution/tiny.ipynb", server)["score"] == 10
+    assert grade(homework, built / "student", server)["score"] == 0
+
+
+@needs_fork
+def test_building_again_gives_the_same_bytes(built, tmp_path):
+    building.build(write_set(tmp_path), tmp_path / "out", jobs=1)
+    for path in built.rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / "out" / path.relative_to(built)).read_bytes(), path
+
+
+def test_wheelhouse(tmp_path):
+    (tmp_path / "wheels").mkdir()
+    with pytest.raises(SetError, match="no wheel of minigrad-autograd"):
+        building.build(write_set(tmp_path), tmp_path / "out", wheelhouse=tmp_path / "wheels", jobs=1)
+    (tmp_path / "wheels/minigrad_autograd-0.1.0-py3-none-any.whl").write_bytes(b"wheel")
+    building.build(tmp_path / "tiny", tmp_path / "out", wheelhouse=tmp_path / "wheels", jobs=1)
+    archive = zipfile.ZipFile(io.BytesIO((tmp_path / "out/tiny-gradescope.zip").read_bytes()))
+    assert archive.read("wheelhouse/minigrad_autograd-0.1.0-py3-none-any.whl") == b"wheel"
+
+
+# ---- refusals: what is changed -> what the message says --------------------------------------------------------------------
+
+def without(text, line):
+    assert line in text
+    return text.replace(line, "", 1)
+
+
+READ = {
+    "no end of a solution": (dict(tiny__py=without(SOURCE, "    ### END SOLUTION\n")),
+                             r"tiny\.py, line 7: BEGIN SOLUTION has no END SOLUTION in its cell"),
+    "no end in the last cell": (dict(tiny__py=SOURCE.replace("    return x * 2 + 0 * 1 - 0\n    ### END SOLUTION\n", "")),
+                                r"tiny\.py, line 16: BEGIN SOLUTION has no END SOLUTION"),
+    "no begin of a solution": (dict(tiny__py=without(SOURCE, "    ### BEGIN SOLUTION\n")),
+                               r"tiny\.py, line 9: END SOLUTION without a BEGIN SOLUTION"),
+    "a solution in a solution": (dict(tiny__py=SOURCE.replace("    summed =", "    ### BEGIN SOLUTION\n    summed =")),
+                                 r"tiny\.py, line 8: BEGIN SOLUTION inside the region that begins in line 7"),
+    "a solution cell without marker": (dict(tiny__py=SOURCE.replace("    ### BEGIN SOLUTION\n    return", "    return")
+                                            .replace("- 0\n    ### END SOLUTION\n", "- 0\n")),
+                                       r"tiny\.py, line 13: a solution cell has no ### BEGIN SOLUTION"),
+    "a marker in another cell": (dict(tiny__py=SOURCE.replace('"solution": true', '"solution": false')),
+                                 r"tiny\.py, line 7: a solution in a cell whose nbgrader metadata"),
+    "no solutions": (dict(tiny__py="x = 1\n"), r"tiny\.py: there is no ### BEGIN SOLUTION"),
+    "an open hidden test": (dict(tiny__py=SOURCE + "### BEGIN HIDDEN TESTS\n"), r"line 19: BEGIN HIDDEN TESTS has no END"),
+    "parts and set": (dict(set__toml=TOML.replace("points = 10", "points = 11")), r"set\.toml: the parts have 10 points .* the set has 11"),
+    "checks and part": (dict(test_public__py=PUBLIC.replace("@weight(6)", "@weight(5)")),
+                        r"set\.toml: part 1 has 6 points, and its checks have 5 \(test_public\.py, line 9\)"),
+    "a check of no part": (dict(test_hidden__py=HIDDEN + '\n\n@partial_credit(0)\n@number("7.1")\ndef test_more(set_score=None):\n    pass\n'),
+                           r"test_hidden\.py, line \d+: test_more has the number '7\.1'"),
+    "a check without points": (dict(test_hidden__py=HIDDEN.replace("@partial_credit(4)\n", "")), r"test_double has no @weight"),
+    "points that are computed": (dict(test_public__py=PUBLIC.replace("weight(6)", "weight(2 * 3)")), r"line 7: weight\(\) needs constants"),
+    "a syntax error in the checks": (dict(test_public__py="def test_x(:\n"), r"test_public\.py, line 1"),
+    "no points": (dict(set__toml='title = "x"\n'), r"set\.toml: points, minutes, parts is missing"),
+    "no TOML": (dict(set__toml="title = \n"), r"set\.toml"),
+    "an unknown limit": (dict(set__toml=TOML + "hours = 3\n"), r"\[limits\] has no hours"),
+    "no adapters": (dict(adapters__py=None), r"adapters\.py is missing"),
+    "a mutant without a reason": ({"mutants/zero__py": "def double(x):\n    return 0\n"}, r"zero\.py: the first line of a mutant"),
+    "a solution in the handout": (dict(tiny__py=SOURCE + "\n# %% [markdown]\n# Write `summed = old.clone() + new` and `return summed`.\n"),
+                                  r"tiny\.py, line 7: a part of this solution is also in tiny\.ipynb"),
+    "a solution in the public checks": (dict(test_public__py=PUBLIC + "\n\ndef ours(old, new):\n    summed = old.clone() + new\n    return summed\n"),
+                                        r"line 7: a part of this solution is also in test_public\.py"),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_refused_unrun(tmp_path, monkeypatch, name):
+    changed, message = READ[name]
+    monkeypatch.setattr(building, "try_set", lambda *args: pytest.fail("the set was run"))
+    with pytest.raises(SetError, match=message):
+        building.build(write_set(tmp_path, **changed), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+RUN = {
+    "a wrong solution": (dict(tiny__py=SOURCE.replace("x * 2", "x * 5")), r"the solution fails check 2\.1 Numbers are doubled"),
+    "a check that passes on nothing": (dict(test_hidden__py=HIDDEN.replace("    double, random = adapters.double(), rng(\"2.1\")\n", "    double, random = (lambda n: 2 * n), rng(\"2.1\")\n")),
+                                       r"test_hidden\.py, line 11: check 2\.1 .* should fail by NotImplementedError .* but it passes"),
+    "a mutant with all points": ({"mutants/right__py": "# wrong: nothing\n"}, r"mutants/right\.py gets all points"),
+    "a check that no mutant fails": ({"mutants/triples__py": "# wrong: adds\ndef add_gradients(old, new):\n    return old\n"},
+                                     r"test_hidden\.py, line 11: no mutant fails check 2\.1"),
+}
+
+
+@needs_fork
+@pytest.mark.parametrize("name", RUN)
+def test_refused_after_a_trial(tmp_path, name):
+    changed, message = RUN[name]
+    with pytest.raises(SetError, match=message):
+        building.build(write_set(tmp_path, **changed), tmp_path / "out", jobs=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_tokens_leave_layout_out():
+    assert building.tokens("# a  =  b\n\n    #+ c_1") == ["a", "=", "b", "+", "c_1"]
+
+
+# ---- the sets that we ship ----------------------------------------------------------------------------------------------------
+
+@needs_fork
+@pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
+def test_homework(tmp_path, folder):
+    # `build` refuses a set whose solution, skeleton or mutants are graded wrongly, or whose solution leaks.
+    trials = building.build(folder, tmp_path / "out")
+    homework = Set.read(folder)
+    solution, skeleton, *mutants = trials
+    assert solution.results["score"] == homework.points and skeleton.results["score"] == 0
+    assert all(trial.results["score"] < homework.points for trial in mutants)
+    assert {number for trial in mutants for number in trial.failed} == {check.number for check in homework.checks}
+    assert all(trial.results["execution_time"] < 60 for trial in trials)
+
+
+
+
+@pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
+def test_homework_runs_as_a_script(folder):
+    # The solution as a student would run it: with the training at its end.
+    found = subprocess.run([sys.executable, folder / f"{folder.name}.py"], capture_output=True, text=True, cwd=folder,
+                           env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])})
+    assert found.returncode == 0, found.stderr
+    assert re.search(r"loss|accuracy", found.stdout)
