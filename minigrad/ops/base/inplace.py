@@ -30,7 +30,6 @@ from minigrad.ops.elementwise.arithmetic import DivMode, scale_by_alpha
 from minigrad.ops.elementwise.selection import Clamp, ClampTensor, clamp_limits, promote_tensors
 from minigrad.ops.linalg import matrix
 from minigrad.ops.linalg.matrix import addmm_operands
-from minigrad.ops.linalg.products import AddmmScaled
 from minigrad.ops.shape import inplace_views
 
 if TYPE_CHECKING:
@@ -170,6 +169,7 @@ def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number 
     beta, alpha = number(beta, "beta", "addmm_"), number(alpha, "alpha", "addmm_")
     if beta == 1 and alpha == 1:
         return apply_inplace(matrix.Addmm.op, self, (mat1, mat2))
+    from minigrad.ops.linalg.products import AddmmScaled  # late: see ops/late.py
     return apply_inplace(AddmmScaled.op, self, (mat1, mat2, beta, alpha))
 
 
