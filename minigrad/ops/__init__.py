@@ -35,7 +35,6 @@ from minigrad.ops.elementwise.selection import *
 from minigrad.ops.reduce.reduction import *
 from minigrad.ops.shape.cat_split import *
 from minigrad.ops.shape.clone_cast import *
-from minigrad.ops.shape.strided import *
 from minigrad.ops.shape.views import *
 from minigrad.ops.index.getitem import *
 from minigrad.ops.index.indexing import *
@@ -56,7 +55,7 @@ def modules_of(family):
 FAMILIES = ("elementwise", "reduce", "scan", "shape", "index", "sort")
 LATE = late.FUNCTIONS
 MODULES = {f"{family}.{stem}": import_module(f"minigrad.ops.{family}.{stem}")
-           for family in FAMILIES for stem in modules_of(family) if f"{family}.{stem}" not in LATE}
+           for family in FAMILIES for stem in modules_of(family) if f"{family}.{stem}" not in LATE | late.IN_PLACE}
 MODULES["linalg.matrix"] = matrix
 __all__ = [name for module in MODULES.values() for name in getattr(module, "__all__", ())]
 __all__ += ["fill"]
@@ -84,8 +83,8 @@ def __getattr__(name):
 def find_in_place(name):
     """Import the in-place method `name`: ``asin_``, or another name for it, ``arcsin_``."""
     module = import_module(f"minigrad.ops.{IN_PLACE_HOMES[name]}")
-    found = getattr(module, name, None) or IN_PLACE.get(name)
-    return found or IN_PLACE[getattr(module, name[:-1]).__name__ + "_"]
+    methods = vars(module) | IN_PLACE | getattr(module, "METHODS", {})
+    return methods[name] if name in methods else find_in_place(getattr(import_module("minigrad.ops"), name[:-1]).__name__ + "_")
 
 
 def first_parameter(function):
@@ -104,15 +103,16 @@ METHODS |= {name: LateMethod("minigrad.ops", name) for module, names in LATE.ite
 METHODS |= {name: LateMethod("minigrad.ops", name) for name in IN_PLACE_HOMES}
 METHODS |= inplace.METHODS | IN_PLACE
 # Where a function has several names, its in-place method has them too: subtract_, arcsin_.
-METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__ if globals()[name].__name__ + "_" in METHODS}
+METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__
+            if globals()[name].__name__ + "_" in METHODS and name + "_" not in IN_PLACE_HOMES}
 # The in-place operators: x += y
 METHODS |= {f"__i{operator}__": METHODS[name] for operator, name in {
-    "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_", "and": "bitwise_and_", "or": "bitwise_or_",
-    "xor": "bitwise_xor_"}.items()}
+    "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_"}.items()}
 METHODS |= {f"__{operator}__": LateMethod("minigrad.ops.elementwise.rounding", operator, f"__{operator}__")
             for operator in ("floordiv", "rfloordiv", "mod", "rmod")}
 METHODS |= {f"__{operator}__": LateMethod("minigrad.ops", function, f"__{operator}__") for operator, function in {
-    "ifloordiv": "floor_divide_", "imod": "remainder_", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}.items()}
+    "ifloordiv": "floor_divide_", "imod": "remainder_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}.items()}
 
 
 def where_method(self, condition: Tensor, other: Tensor | Number) -> Tensor:

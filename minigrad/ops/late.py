@@ -19,6 +19,7 @@ FUNCTIONS = {
         "numel signbit",
     "elementwise.representation": "frexp histogram nextafter",
     "elementwise.rounding": "ceil fix floor floor_divide fmod frac remainder round trunc",
+    "elementwise.sampling": "",
     "elementwise.special": "digamma erf erfc erfinv lgamma logit mvlgamma polygamma",
     "elementwise.trigonometry":
         "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cosh exp2 expm1 hypot log10 "
@@ -56,6 +57,7 @@ FUNCTIONS = {
     "shape.stacking":
         "atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod column_stack combinations dsplit dstack hsplit hstack "
         "meshgrid row_stack tensor_split vsplit vstack",
+    "shape.strided": "as_strided diagonal unfold",
     "sort.searching":
         "argwhere bincount bucketize count_nonzero histc isin nonzero searchsorted unique unique_consecutive",
     "sort.sorting": "argsort kthvalue median mode msort nanmedian nanquantile quantile sort topk",
@@ -64,6 +66,9 @@ FUNCTIONS = {
 # module -> its in-place methods: Tensor.acos_
 IN_PLACE = {
     "elementwise.clamp": "clamp_max_ clamp_min_ nan_to_num_",
+    "elementwise.comparison_inplace":
+        "bitwise_and_ bitwise_not_ bitwise_or_ bitwise_xor_ eq_ ge_ greater_ greater_equal_ gt_ le_ less_ less_equal_ logical_and_ "
+        "logical_not_ logical_or_ logical_xor_ lt_ ne_ not_equal_",
     "elementwise.complex_numbers": "conj_physical_",
     "elementwise.gamma_zeta": "i0_ igamma_ igammac_",
     "elementwise.pointwise": "copysign_ deg2rad_ float_power_ heaviside_ rad2deg_ sgn_ sinc_",
@@ -81,6 +86,7 @@ IN_PLACE = {
     "linalg.products": "addbmm_ addcdiv_ addcmul_ addmv_ addr_ baddbmm_ lerp_",
     "scan.scans": "cumprod_ cumsum_",
     "shape.diagonals": "fill_diagonal_",
+    "shape.inplace_views": "as_strided_ resize_ resize_as_ set_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_",
 }
 
 # Functions of these modules that are no methods: their first argument is not called input, or PyTorch has no such method, or
