@@ -19,6 +19,7 @@ _pause = _Pause()
 
 from minigrad import _late
 from minigrad import kernels as _kernels
+from minigrad._lazy import LateMethod as _LateMethod
 from minigrad._lazy import lazy as _lazy
 from minigrad._core.graph.metadata import CPU as _CPU
 
@@ -45,7 +46,7 @@ from minigrad.tensor import Tensor
 from minigrad.tensor import install_methods as _install_methods
 
 _install_methods(_ops.METHODS)
-_install_methods(_late.METHODS)
+_install_methods({name: _LateMethod(f"minigrad.{module}", name) for module, names in _late.METHODS.items() for name in names.split()})
 _measure(lambda requires_grad: Tensor(3).requires_grad_(requires_grad))
 
 from minigrad import autograd

@@ -5,8 +5,6 @@
     x.normal_       METHODS     the function `normal_` of minigrad/random
 """
 
-from minigrad._lazy import LateMethod
-
 __all__ = ["METHODS", "MODULES", "NAMES"]
 
 MODULES = (
@@ -45,8 +43,8 @@ NAMES = {
         "trunc_ typename unravel_index xlogy_ zero_",
 }
 
-# The methods of ops are in ops/late.py.
-METHODS = {name: LateMethod(f"minigrad.random.{module}", name) for module, names in {
-    "_inplace": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
-    "_sampling": "bernoulli multinomial",
-}.items() for name in names.split()}
+# module -> methods of `Tensor`. (Those of ops are in ops/late.py.)
+METHODS = {
+    "random._inplace": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
+    "random._sampling": "bernoulli multinomial",
+}

@@ -17,6 +17,8 @@ import pytest
 import minigrad as mg
 from minigrad import ops
 from minigrad._build import pure
+from minigrad.ops import late
+from minigrad.ops.base.inplace_pairs import IN_PLACE
 
 ROOT = Path(mg.__file__).parent.parent
 MODES = ["1", *["0"] * (pure.mode() == "compiled")]
@@ -25,13 +27,13 @@ MODES = ["1", *["0"] * (pure.mode() == "compiled")]
 LATE = (
     "minigrad._C", "minigrad._debug", "minigrad._custom_op", "minigrad.demo", "minigrad.distributed", "minigrad.func", "minigrad.library",
     "minigrad.linalg", "minigrad.nn", "minigrad.optim", "minigrad.serialization", "minigrad.special", "minigrad.testing", "minigrad.types",
-    "minigrad.utils", "minigrad.viz", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
+    "minigrad.utils", "minigrad.viz", "minigrad.random", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
     "minigrad.autograd.forward_ad", "minigrad.autograd.function", "minigrad.autograd.functional", "minigrad.autograd.variable",
     "minigrad._core.function", "minigrad._core.observe", "minigrad.kernels.cuda",
-    *[f"minigrad.ops.{family}.{module}" for family in ("linalg", "nn") for module in ops.modules_of(family)
-      if module not in ("matrix", "products", "softmax")],
-    "ast", "asyncio", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing", "numba",
-    "numpy.random", "optree", "random", "secrets", "unittest",
+    *[f"minigrad.ops.{family}.{module}" for family in ops.EVERY_FAMILY for module in ops.modules_of(family)
+      if f"{family}.{module}" not in ops.MODULES],
+    "ast", "asyncio", "copy", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing",
+    "numba", "numpy.random", "optree", "random", "secrets", "traceback", "unittest",
 )
 BACKWARD = "x = minigrad.tensor([1., 2.], requires_grad=True); y = x * x; y.sum().backward(); print(x.grad, file=sys.stderr)"
 
@@ -130,8 +132,15 @@ print([early, stream.getvalue().count('running <')])"""
 
 def late_modules():
     """The modules of ops that `import minigrad` leaves out: name below minigrad.ops -> module."""
-    names = [f"{family}.{module}" for family in ("linalg", "nn") for module in ops.modules_of(family)]
-    return {name: import_module(f"minigrad.ops.{name}") for name in names if name not in ops.MODULES and name != "nn.softmax"}
+    names = [f"{family}.{module}" for family in ops.EVERY_FAMILY for module in ops.modules_of(family)]
+    return {name: import_module(f"minigrad.ops.{name}") for name in names if name not in ops.MODULES}
+
+
+def test_few_modules_are_loaded_at_once():
+    """A new module of ops is loaded by `import minigrad` unless it is in a table of ops/late.py: that is where it belongs."""
+    assert set(ops.MODULES) == {
+        "elementwise.arithmetic", "elementwise.comparison", "elementwise.functions", "elementwise.selection", "index.getitem",
+        "index.indexing", "linalg.matrix", "reduce.reduction", "shape.cat_split", "shape.clone_cast", "shape.formats", "shape.views"}
 
 
 def test_the_table_of_late_functions():
@@ -140,7 +149,7 @@ def test_the_table_of_late_functions():
     assert set(ops.LATE) <= set(modules)
     for name, module in modules.items():
         listed, offered = ops.LATE.get(name, "").split(), getattr(module, "__all__", [])
-        if name.startswith("linalg."):
+        if not name.startswith("nn."):
             assert sorted(listed) == sorted(offered), name
         else:       # of nn, only what PyTorch also has as torch.f
             assert set(listed) <= set(offered), name
@@ -152,12 +161,63 @@ def test_the_table_of_late_functions():
 def test_late_methods():
     """A late function is a method by the same rule as the others: its first argument is called input or tensor."""
     for name, module in late_modules().items():
-        for function in ops.LATE.get(name, "").split() if name.startswith("linalg.") else ():
+        for function in ops.LATE.get(name, "").split() if not name.startswith("nn.") or name == "nn.softmax" else ():
             rule = ops.first_parameter(getattr(module, function)) in ("input", "tensor") and function not in ops.FUNCTIONS
-            assert rule == hasattr(mg.Tensor, function), function
+            assert rule == (function in ops.METHODS) or function == "polygamma", function   # its method has another order
             if rule:
+                assert hasattr(mg.Tensor, function)
                 found = vars(mg.Tensor)[function]       # hasattr has looked it up
                 assert inspect.unwrap(found) is inspect.unwrap(getattr(module, function))
+
+
+def test_the_table_of_late_methods_in_place():
+    """`late.IN_PLACE` has the in-place methods that the late modules define, and other names of these."""
+    modules = late_modules()
+    made = {method.__name__: method for method in IN_PLACE.values()}
+    for name, module in modules.items():
+        defined = {key for key, value in vars(module).items() if key.endswith("_") and key == getattr(value, "__name__", "")}
+        pairs = {key[:-1] for key in IN_PLACE if inspect.unwrap(getattr(module, key[:-1], None)) is not None
+                 and key[:-1] in ops.LATE.get(name, "").split()}
+        listed = set(late.IN_PLACE.get(name, "").split())
+        assert {key + "_" for key in pairs} | {*getattr(module, "METHODS", ())} <= listed, name
+        assert {key for key in defined if key in ops.METHODS} <= listed, name
+        for method in listed:
+            found = inspect.unwrap(getattr(mg.Tensor, method))
+            assert found.__name__ in made or found.__name__ in defined | {*getattr(module, "METHODS", ())}, method
+
+
+def test_operators_that_come_later():
+    """Also if their function has been a method before, and twice."""
+    for use in ("x // 2", "7 // x", "x % 2", "7 % x", "i << 1", "i >> 1", "i & 1", "i | 1", "i ^ 1"):
+        program = f"import minigrad as mg; x, i = mg.tensor(5.0), mg.tensor(5); print([({use}).item() for _ in range(2)])"
+        assert run(program) == [eval(use, {"x": 5.0, "i": 5})] * 2, use
+    for sign, y in (("//", 2), ("%", 2), ("&", 1), ("|", 2), ("^", 1)):
+        program = f"import minigrad as mg; x = y = mg.tensor(5); x {sign}= {y}; first = x.item(); x {sign}= {y}; print([first, x.item(), x is y])"
+        first = eval(f"5 {sign} {y}")
+        assert run(program) == [first, eval(f"{first} {sign} {y}"), True], sign
+
+
+def test_the_function_sort_and_the_folder_sort():
+    """``minigrad.ops.sort`` is a folder, whose first module must not hide the function."""
+    for first in ("mg.unique(mg.ones(2))", "import minigrad.ops.sort.searching", "0"):
+        assert run(f"import minigrad as mg; {first}; print([mg.sort(mg.ones(2)).values.tolist(), mg.ones(2).sort().indices.tolist()])") \
+            == [[1.0, 1.0], [0, 1]]
+
+
+def test_the_collector_is_on_after_the_import():
+    """The import pauses it, and leaves its settings and what others have frozen."""
+    assert run("import gc, minigrad; print([gc.isenabled(), gc.get_freeze_count()])") == [True, 0]
+    assert run("import gc; gc.disable(); import minigrad; print(gc.isenabled())") is False
+    assert run("import gc; gc.freeze(); n = gc.get_freeze_count(); import minigrad; print([gc.isenabled(), gc.get_freeze_count() == n > 0])") \
+        == [True, True]
+    program = """import gc
+sys.modules["numpy"] = None
+try:
+    import minigrad
+except ImportError as error:
+    del error
+print([gc.isenabled(), "minigrad" in sys.modules])"""
+    assert run(program) == [True, False]
 
 
 def test_a_late_method_in_each_place():

@@ -1,4 +1,9 @@
-"""No garbage collection while minigrad is imported: all that an import makes stays, and the collector would visit it 20 times."""
+"""No garbage collection while minigrad is imported: what an import makes stays, and the collector would visit it 20 times.
+
+That takes 5% of the import. When we switch the collector on again, it would first visit all new objects, which takes as long. So we
+move them to its oldest generation, where it looks rarely: `gc.freeze` moves all objects out of its sight, and `gc.unfreeze` from
+there to the oldest generation. Neither visits an object.
+"""
 
 import gc
 
@@ -14,4 +19,7 @@ class Pause:
 
     def __del__(self):
         if self.was_on:
+            if hasattr(gc, "freeze") and not gc.get_freeze_count():     # unless somebody else has frozen objects
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -53,6 +53,7 @@ def modules_of(family):
 # We import the modules of these families, so that their ops are in the registry. The names in the modules' `__all__` become
 # ``mg.f``. ops/base has no functions for users. Of linalg and nn we import nothing but the matrix product, and no module in `LATE`.
 FAMILIES = ("elementwise", "reduce", "scan", "shape", "index", "sort")
+EVERY_FAMILY = (*FAMILIES, "linalg", "nn")
 LATE = late.FUNCTIONS
 MODULES = {f"{family}.{stem}": import_module(f"minigrad.ops.{family}.{stem}")
            for family in FAMILIES for stem in modules_of(family) if f"{family}.{stem}" not in LATE | late.IN_PLACE}
@@ -71,7 +72,7 @@ IN_PLACE_HOMES = {name: module for module, names in late.IN_PLACE.items() for na
 def __getattr__(name):
     """Import what has this name. `REGISTRY` is complete: the first one to ask for it imports all modules."""
     if name == "REGISTRY":
-        for family in (*FAMILIES, "linalg", "nn"):
+        for family in EVERY_FAMILY:
             for stem in modules_of(family):
                 import_module(f"minigrad.ops.{family}.{stem}")
         return registry.REGISTRY
