@@ -46,7 +46,8 @@ from minigrad.tensor import Tensor
 from minigrad.tensor import install_methods as _install_methods
 
 _install_methods(_ops.METHODS)
-_install_methods({name: _LateMethod(f"minigrad.{module}", name) for module, names in _late.METHODS.items() for name in names.split()})
+_install_methods({name: _LateMethod(f"minigrad.{module}", name)
+                  for module, names in _late.METHODS.items() for name in names.split()})
 _measure(lambda requires_grad: Tensor(3).requires_grad_(requires_grad))
 
 from minigrad import autograd
