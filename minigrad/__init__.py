@@ -56,7 +56,6 @@ from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_en
                                          set_grad_enabled)
 from minigrad.creation import *
 from minigrad.storage import TypedStorage, UntypedStorage, is_storage
-from minigrad import cuda
 from minigrad._build.config import (
     are_deterministic_algorithms_enabled,
     get_num_threads,

@@ -8,7 +8,7 @@
 __all__ = ["METHODS", "MODULES", "NAMES"]
 
 MODULES = (
-    "_C", "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "distributed", "distributions", "func",
+    "_C", "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "func",
     "functional", "futures", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim",
     "profiler", "random", "run", "serialization", "special", "testing", "torch_version", "utils", "version", "viz", "xpu",
 )
@@ -45,6 +45,7 @@ NAMES = {
 
 # module -> methods of `Tensor`. (Those of ops are in ops/late.py.)
 METHODS = {
+    "cuda._pinned": "is_pinned pin_memory",
     "random._inplace": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
     "random._sampling": "bernoulli multinomial",
 }

@@ -17,6 +17,7 @@ import pytest
 import minigrad as mg
 from minigrad import ops
 from minigrad._build import pure
+from minigrad._core.graph.upcalls import Upcalls
 from minigrad.ops import late
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 
@@ -27,7 +28,7 @@ MODES = ["1", *["0"] * (pure.mode() == "compiled")]
 LATE = (
     "minigrad._C", "minigrad._debug", "minigrad._custom_op", "minigrad.demo", "minigrad.distributed", "minigrad.func", "minigrad.library",
     "minigrad.linalg", "minigrad.nn", "minigrad.optim", "minigrad.serialization", "minigrad.special", "minigrad.testing", "minigrad.types",
-    "minigrad.utils", "minigrad.viz", "minigrad.random", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
+    "minigrad.utils", "minigrad.viz", "minigrad.random", "minigrad.cuda", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
     "minigrad.autograd.forward_ad", "minigrad.autograd.function", "minigrad.autograd.functional", "minigrad.autograd.variable",
     "minigrad._core.function", "minigrad._core.observe", "minigrad.kernels.cuda",
     *[f"minigrad.ops.{family}.{module}" for family in ops.EVERY_FAMILY for module in ops.modules_of(family)
@@ -195,6 +196,35 @@ def test_operators_that_come_later():
         program = f"import minigrad as mg; x = y = mg.tensor(5); x {sign}= {y}; first = x.item(); x {sign}= {y}; print([first, x.item(), x is y])"
         first = eval(f"5 {sign} {y}")
         assert run(program) == [first, eval(f"{first} {sign} {y}"), True], sign
+
+
+def test_the_table_of_late_upcalls():
+    """The core asks for these functions, and may be the first to need their modules."""
+    assert sorted(" ".join(late.UPCALLS.values()).split()) == sorted(Upcalls.__annotations__.keys() - vars(Upcalls).keys())
+    for names in late.UPCALLS.values():
+        for name in names.split():
+            assert run(f"import minigrad; from minigrad._core.graph.upcalls import upcalls; "
+                       f"print([{name!r} in vars(upcalls), upcalls.{name} is not None])") == [False, True]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("use, expected", [
+    ("x = mg.ones(3, requires_grad=True); y = x * 1; y[:2].mul_(3); y.sum().backward(); print(x.grad.tolist())", [3.0, 3.0, 1.0]),
+    ("x = mg.ones(3, requires_grad=True); y = x * 1; v = y[1:]; y.mul_(2); print([v.grad_fn.name()])", ["AsStridedBackward0"]),
+    ("x = mg.ones(2, 2, requires_grad=True); y = x * 1; y.t()[0] = 5; y.sum().backward(); print(x.grad.tolist())", [[0.0, 1.0], [0.0, 1.0]]),
+    ("x = mg.ones(2, dtype=mg.complex64, requires_grad=True); y = x * 1; mg.view_as_real(y)[0].mul_(3); y.abs().sum().backward(); "
+     "print(x.grad.real.tolist())", [3.0, 1.0]),
+    ("x = mg.ones(2, requires_grad=True); g, = mg.autograd.grad((x ** 3).sum(), x, create_graph=True); g.sum().backward(); "
+     "print(x.grad.tolist())", [6.0, 6.0]),
+    ("x = mg.tensor([2., 0., 3.], requires_grad=True); x.prod().backward(); print(x.grad.tolist())", [0.0, 6.0, 0.0]),
+    ("print(mg.zeros(1, 1).addmm_(mg.ones(1, 3), mg.ones(3, 1), alpha=2).item())", 6.0),
+    ("mg.manual_seed(0); print(sorted(mg.multinomial(mg.ones(2), 8, replacement=True).unique().tolist()))", [0, 1]),
+    ("x = mg.ones(2).is_pinned(); print([x, mg.device('cuda').type])", [False, "cuda"]),
+    ("x = mg.empty_strided((2, 2), (1, 2)); print(x.stride())", (1, 2)),
+])
+def test_who_comes_first(use, expected, mode):
+    """Uses of late modules by others than their functions, each in a process of its own."""
+    assert run(f"import minigrad as mg; {use}", mode) == expected
 
 
 def test_the_function_sort_and_the_folder_sort():

@@ -4,7 +4,7 @@ Half of the time of the import was theirs, and a program uses a few of them. If 
 out of these tables. ``tests/test_import.py`` compares the tables with the modules.
 """
 
-__all__ = ["FUNCTIONS", "IN_PLACE", "NO_METHODS"]
+__all__ = ["FUNCTIONS", "IN_PLACE", "NO_METHODS", "UPCALLS"]
 
 # module -> its functions, separated by spaces: mg.acos. Those that are not in NO_METHODS nor of nn are also methods: Tensor.acos.
 FUNCTIONS = {
@@ -87,6 +87,12 @@ IN_PLACE = {
     "scan.scans": "cumprod_ cumsum_",
     "shape.diagonals": "fill_diagonal_",
     "shape.inplace_views": "as_strided_ resize_ resize_as_ set_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_",
+}
+
+# module -> the functions that it gives the core: see _core/graph/upcalls.py
+UPCALLS = {
+    "elementwise.complex_numbers": "as_complex as_real as_strided_parts_op view_parts",
+    "shape.strided": "as_strided as_strided_op as_strided_scatter view_strided zeros_like",
 }
 
 # Functions of these modules that are no methods: their first argument is not called input, or PyTorch has no such method, or
