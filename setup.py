@@ -7,7 +7,7 @@ MINIGRAD_BUILD chooses between three builds:
     require     extensions, or the install fails
 
 MINIGRAD_SANITIZE=1 compiles them with AddressSanitizer and UndefinedBehaviorSanitizer, for `make sanitize`.
-MINIGRAD_PLAIN=slots,counts compiles them without these groups of minigrad/_capi/internals.h, and MINIGRAD_PLAIN=all without any.
+MINIGRAD_PLAIN=slots,counts compiles them without these groups of minigrad/_capi, and MINIGRAD_PLAIN=all without any.
 MINIGRAD_OPTIMIZE=-O0 compiles everything at that level: a build for tests, in less time.
 """
 
@@ -31,14 +31,14 @@ from setuptools.command.sdist import sdist
 MODE = os.environ.get("MINIGRAD_BUILD", "")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-O1", "-g1"] \
     if os.environ.get("MINIGRAD_SANITIZE") else []
-# The macros that leave groups out of minigrad/_capi/internals.h.
+# The macros that leave groups out of the headers in minigrad/_capi.
 GROUPS = {"all": "MINIGRAD_PLAIN", **{group: f"MINIGRAD_PLAIN_{group.upper()}"
-                                      for group in ("counts", "slots", "classes", "sizes", "arrays")}}
+                                      for group in ("counts", "slots", "classes", "sizes", "arrays", "calls")}}
 PLAIN = [group for group in os.environ.get("MINIGRAD_PLAIN", "").split(",") if group]
 if not set(PLAIN) <= set(GROUPS):
     raise SystemExit(f"MINIGRAD_PLAIN={','.join(PLAIN)}: the groups are {', '.join(GROUPS)}")
 # Interpreted only: what a user's debugger or a spare moment reads, and what gains nothing from C.
-INTERPRETED = {"__init__", "capi", "locks", "method_checks", "ownership", "private", "summary", "upcalls"}
+INTERPRETED = {"__init__", "capi", "late", "locks", "method_checks", "ownership", "private", "summary", "upcalls"}
 
 # The module of Cython's helper functions. While it loads, Cython also puts the last part of this name into sys.modules.
 SHARED = "minigrad._build._cython_minigrad"
@@ -115,6 +115,7 @@ def extensions():
             ".".join(path.with_suffix("").parts), [str(path)],
             include_dirs=[numpy.get_include(), "minigrad/_capi", "minigrad/kernels/cpu"],
             depends=["minigrad/_capi/internals.h",
+                     *(["minigrad/_capi/calls.h"] if path.stem == "keywords" else []),
                      *(sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [])],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), *[(GROUPS[group], "1") for group in PLAIN]],
             # -g0: Python's own flags ask for debug information, which takes as long as all else.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,23 +40,7 @@ TENSOR_TYPES = {"HalfTensor": float16, "FloatTensor": float32, "DoubleTensor": f
 TYPE_NAMES = {kind.name: name for name, kind in TENSOR_TYPES.items()}
 
 
-_cuda = None        # returns the device of a GPU by its number; minigrad/cuda sets it, because it imports this file
-
-
-def use_cuda(function):
-    """Set the function that returns the `Device` of a GPU."""
-    global _cuda
-    _cuda = function
-
-
-_meta_kernels = None    # returns the kernels of the device "meta"; the package sets it, because this layer may not import them
 _meta = None            # the device "meta", made when it is first used
-
-
-def use_meta(function):
-    """Set the function that returns the kernels of the device "meta"."""
-    global _meta_kernels
-    _meta_kernels = function
 
 
 def meta_device():
@@ -63,7 +48,7 @@ def meta_device():
     global _meta
     if _meta is None:
         made = Device("meta", None, Backend("meta"))
-        made.backend.use(_meta_kernels(made))
+        made.backend.use(import_module("minigrad.kernels.meta").kernels_of(made))     # this layer imports no kernels by itself
         _meta = made
     return _meta
 
@@ -87,8 +72,9 @@ def as_device(device: DeviceLike | None) -> Device:
         return device if device.backend is not None else as_device(str(device))
     if isinstance(device, str):
         kind, _, number = device.partition(":")
-        if kind == "cuda" and _cuda is not None and (number.isdecimal() or device == "cuda"):
-            return _cuda(int(number) if number else None)
+        if kind == "cuda" and (number.isdecimal() or device == "cuda"):
+            # minigrad/cuda is above this file, which it imports, and loads with its first use
+            return import_module("minigrad.cuda._devices").find_device(int(number) if number else None)
     else:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":

@@ -3,9 +3,10 @@
     mg.cumsum(x, axis=0)        = mg.cumsum(x, dim=0)
     mg.sort(x, way=0)           TypeError: sort() got an unexpected keyword argument 'way', and which arguments it has
 
-PyTorch takes NumPy's names in all functions that are written in C++. Here it is a wrapper, which `accept_names` puts around the
-functions with a `dim`. It costs 0.1 us a call, so `sum`, `mean`, `max`, `min`, `cat` and `stack`, which run in inner loops, end in
-``**names`` instead, and call `call_renamed` if there are any. Functions of numbers, such as `exp`, have only their own names.
+PyTorch takes NumPy's names in all functions that are written in C++. Here `accept_names` gives them to the functions with a `dim`.
+Such a call first raises the `TypeError` of an unknown keyword; then `retry` renames the keywords and calls again. So a call without
+these names costs nothing: a compiled function itself calls `retry` (``_capi/calls.h``). An interpreted one needs a wrapper, which
+would cost a compiled one 0.1 us a call. Functions of numbers, such as `exp`, have only their own names.
 
 Mirrors ``numpy_compat_arg_names`` of ``torch/csrc/utils/python_arg_parser.cpp``.
 """
@@ -14,16 +15,16 @@ import functools
 import inspect
 from typing import Any
 
+from cython.cimports.minigrad.ops.base.capi import handle_type_errors
+
 from minigrad.errors import TensorTypeError
 
-__all__ = ["accept_names", "accept_names_everywhere", "call_renamed"]
+__all__ = ["accept_names", "accept_names_everywhere"]
 
 # NumPy's names: name -> parameter
 NUMPY = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 # Functions that PyTorch writes in Python; these have only the names of their parameters.
 WITHOUT = {"norm", "split", "unique", "unique_consecutive"}
-# Functions that end in ``**names``.
-THEIR_OWN = {"sum", "mean", "max", "min", "cat", "stack"}
 # What a function accepts besides: function -> name -> parameter
 OTHERS = {
     "linalg_norm": {"input": "A", "x": "A", "a": "A"},
@@ -66,17 +67,29 @@ def rename(function, given):
     return renamed
 
 
+def retry(function, error, args, kwargs):
+    """Call `function`, which has raised `error`, with renamed keywords. Raise `error` if it had all of these keywords."""
+    known = inspect.signature(function).parameters
+    if all([name in known for name in kwargs]):
+        raise error
+    return function(*args, **rename(function, kwargs))
+
+
 def accept_names(function):
-    """Decorator: let callers use NumPy's names for the arguments of `function`."""
+    """Decorator: let callers use NumPy's names for the arguments of `function`. Returns `function`, or a wrapper."""
+    if handle_type_errors(function, retry):
+        return function
+
     @functools.wraps(function)
     def named(*args, **kwargs):
         try:
             return function(*args, **kwargs)
-        except TypeError:
-            known = inspect.signature(function).parameters
-            if all([name in known for name in kwargs]):
-                raise
-        return function(*args, **rename(function, kwargs))
+        except TypeError as raised:
+            error = raised
+        try:
+            return retry(function, error, args, kwargs)
+        finally:
+            del error       # its traceback refers to this frame
     return named
 
 
@@ -93,22 +106,12 @@ def parameter_names(function):
 
 
 def accept_names_everywhere(functions):
-    """Return the functions with a `dim`, and others that have more names, wrapped in `accept_names`: name -> function."""
+    """Return the functions with a `dim`, and others that have more names, after `accept_names`: name -> function."""
     wrapped = {}
     for function in functions.values():
-        if function in wrapped or not hasattr(function, "__code__") or function.__name__ in THEIR_OWN:
+        if function in wrapped or not hasattr(function, "__code__"):
             continue
         parameters = parameter_names(function)
         if ("dim" in parameters and function.__name__ not in WITHOUT) or "keepdim" in parameters or function.__name__ in OTHERS:
             wrapped[function] = accept_names(function)
     return {name: wrapped[function] for name, function in functions.items() if function in wrapped}
-
-
-def call_renamed(function, names, *args, **kwargs) -> Any:
-    """Call `function`, which got `names` besides the arguments: NumPy's names. Raises `TypeError` for other names."""
-    parameters = inspect.signature(function).parameters
-    for name, value in rename(function, names).items():
-        if name in kwargs and kwargs[name] is not parameters[name].default:
-            raise TensorTypeError("MG-E201", f"{function.__name__}() got multiple values for argument {name!r}")
-        kwargs[name] = value
-    return function(*args, **kwargs)

@@ -12,7 +12,6 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base.keywords import call_renamed
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, is_reduced
 from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argument, variant
@@ -255,7 +254,7 @@ def run_extremum(name, whole, along, pairwise, result, input, dim, keepdim):
     return result(*call(along.op, (input, at, keepdim)))
 
 
-def max(input, dim=None, keepdim=False, *, out=None, **names):
+def max(input, dim=None, keepdim=False, *, out=None):
     """The largest element; or the largest elements along a dimension and their positions; or `maximum` of two tensors.
 
     Args:
@@ -272,14 +271,12 @@ def max(input, dim=None, keepdim=False, *, out=None, **names):
     >>> mg.max(mg.tensor([[1., 5.], [4., 2.]]), 1)
     max(values=tensor([5., 4.]), indices=tensor([1, 0]))
     """
-    if names:
-        return call_renamed(max, names, input, dim=dim, keepdim=keepdim, out=out)
     if out is not None:
         return into(out, max, input, dim, keepdim)
     return run_extremum("max", Max, MaxDim, maximum, max_result, input, dim, keepdim)
 
 
-def min(input, dim=None, keepdim=False, *, out=None, **names):
+def min(input, dim=None, keepdim=False, *, out=None):
     """The smallest element; or the smallest elements along a dimension and their positions; or `minimum` of two tensors.
 
     Args:
@@ -296,8 +293,6 @@ def min(input, dim=None, keepdim=False, *, out=None, **names):
     >>> mg.min(mg.tensor([3., 1., 2.]))
     tensor(1.)
     """
-    if names:
-        return call_renamed(min, names, input, dim=dim, keepdim=keepdim, out=out)
     if out is not None:
         return into(out, min, input, dim, keepdim)
     return run_extremum("min", Min, MinDim, minimum, min_result, input, dim, keepdim)

@@ -18,20 +18,17 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops.base.keywords import call_renamed
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, variant, wrong_type
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import where
-from minigrad.ops.scan.scans import products_of_others
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import expand, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from minigrad.types import DType, Tensor
 
@@ -136,6 +133,7 @@ def product_of_others(x, z, dims, keepdim):
         return expand_reduced(z, x.shape, dims, keepdim) / x
     rest = [d for d in range(x.ndim) if d not in dims]
     rows = x.permute(*rest, *dims).reshape(*[x.shape[d] for d in rest], count(x.shape, dims))
+    from minigrad.ops.scan.scans import products_of_others  # late: see ops/late.py
     others = products_of_others(rows, len(rest))
     order = [0] * x.ndim
     for i, d in enumerate([*rest, *dims]):
@@ -296,7 +294,7 @@ SUM_DIM = cython.declare(object, SumDim.op)     # the engine sums gradients that
 
 
 def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
-        out: Tensor | None = None, **names: Any) -> Tensor:
+        out: Tensor | None = None) -> Tensor:
     """The sum of all elements, or along dimensions. Mirrors ``torch.sum``.
 
     Args:
@@ -312,8 +310,6 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
     >>> mg.sum(x), mg.sum(x, 0)
     (tensor(10.), tensor([4., 6.]))
     """
-    if names:
-        return call_renamed(sum, names, input, dim=dim, keepdim=keepdim, dtype=dtype, out=out)
     if out is not None:
         return into(out, sum, input, dim, keepdim, dtype=dtype)
     tensor_argument("sum", input)
@@ -329,7 +325,7 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
 
 
 def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
-         out: Tensor | None = None, **names: Any) -> Tensor:
+         out: Tensor | None = None) -> Tensor:
     """The mean of all elements, or along dimensions; nan if there are no elements. Mirrors ``torch.mean``.
 
     Args:
@@ -344,8 +340,6 @@ def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = 
     >>> mg.mean(mg.tensor([[1., 2.], [3., 4.]]), 1)
     tensor([1.5000, 3.5000])
     """
-    if names:
-        return call_renamed(mean, names, input, dim=dim, keepdim=keepdim, dtype=dtype, out=out)
     if out is not None:
         return into(out, mean, input, dim, keepdim, dtype=dtype)
     tensor_argument("mean", input)

@@ -15,7 +15,6 @@ from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
 
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ArgumentError, OutOfMemoryError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base.keywords import call_renamed
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, Op, View, integer, op
 from minigrad.ops.shape.clone_cast import cast
@@ -23,7 +22,6 @@ from minigrad.ops.shape.views import as_shape, reshape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from minigrad.types import Tensor
 
@@ -376,7 +374,7 @@ def promote_all(function, tensors) -> tuple:
     return found
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors along an existing dimension.
 
     Args:
@@ -394,8 +392,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, *
     >>> mg.cat([mg.tensor([1., 2.]), mg.tensor([3.])])
     tensor([1., 2., 3.])
     """
-    if names:
-        return call_renamed(cat, names, tensors, dim=dim, out=out)
     if out is not None:
         return into(out, cat, tensors, dim)
     sized = type(tensors) is list or type(tensors) is tuple or (hasattr(tensors, "__len__") and not isinstance(tensors, TensorBase))
@@ -443,7 +439,7 @@ def check_sizes(first, shape, at, i):
 concat = concatenate = cat
 
 
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, **names: Any) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors along a new dimension. Mirrors ``torch.stack``.
 
     Args:
@@ -458,8 +454,6 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None,
     tensor([[1., 3.],
             [2., 4.]])
     """
-    if names:
-        return call_renamed(stack, names, tensors, dim=dim, out=out)
     if out is not None:
         return into(out, stack, tensors, dim)
     found = promote_all("stack", tensors)
