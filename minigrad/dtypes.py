@@ -79,7 +79,7 @@ def as_device(device: DeviceLike | None) -> Device:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":
         return CPU
-    if kind == "meta" and _meta_kernels is not None and (number.isdecimal() or device == "meta"):
+    if kind == "meta" and (number.isdecimal() or device == "meta"):
         return meta_device()
     if kind in ELSEWHERE:
         raise ShapeError("MG-E310", f"minigrad cannot compute on {kind} devices", expected="cpu or cuda",
