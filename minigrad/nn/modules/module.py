@@ -491,16 +491,6 @@ class Module:
         """
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
-    def share_memory(self) -> Self:
-        """Call `Tensor.share_memory_` on every parameter and buffer: without effect, see there. Return this module.
-
-        >>> import warnings
-        >>> with warnings.catch_warnings(action="ignore"):
-        ...     nn.ReLU().share_memory()
-        ReLU()
-        """
-        return self._apply(lambda t: t.share_memory_())
-
     def float(self) -> Self:
         """Convert floating point parameters and buffers to float32. Return this module.
 
