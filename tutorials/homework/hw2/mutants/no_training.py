@@ -1,0 +1,3 @@
+# wrong: trains nothing
+def train(steps=100):
+    return [1.0 / (i + 1) for i in range(steps)]
