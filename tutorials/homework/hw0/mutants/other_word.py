@@ -1,0 +1,3 @@
+# wrong: another word
+def mode():
+    return "fast"
