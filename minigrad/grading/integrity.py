@@ -11,6 +11,8 @@ of minigrad load late. What only a hostile program does (patch, call, and patch 
 import sys
 import types
 
+from minigrad.tensor import Tensor
+
 __all__ = ["changes", "snapshot"]
 
 WATCHED = ("minigrad", "numpy", "pytest", "_pytest", "pluggy")
@@ -33,6 +35,8 @@ def functions(space, owner, found, seen):
 def snapshot(names=None):
     """The functions of all watched modules as they are now, or of the modules with these names."""
     found, seen = [], set()
+    for name in dir(Tensor) if names is None else ():       # a method that loads late replaces itself in the class: see _lazy.py
+        getattr(Tensor, name)
     for name, module in list(sys.modules.items()):
         wanted = name.partition(".")[0] in WATCHED or name in STANDARD if names is None else name in names
         if wanted and isinstance(module, types.ModuleType):

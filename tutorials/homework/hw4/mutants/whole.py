@@ -1,0 +1,3 @@
+# wrong: keeps all digits, and so all of the memory
+class Half(Saved):
+    pass
