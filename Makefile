@@ -31,7 +31,8 @@ test: .venv/test                    ## Run the tests, interpreted and compiled.
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) tests
 
 # Of each Python that test-pythons names: 3.14 with the newest NumPy, or 3.12:2.0 with NumPy 2.0. tools/python_table.py has the defaults.
-pythons: .venv/made                 ## Get Python 3.14 and 3.15 into build/pythons, or find them here. PYTHONS="3.14 3.15"
+# 3.14t is the free-threaded Python, which `pythons` builds from Debian's source if it is not here: five minutes.
+pythons: .venv/made                 ## Get Python 3.14 and 3.15 into build/pythons, or find them here. PYTHONS="3.14 3.15 3.14t"
 	$(PY) -m tools.pythons $(PYTHONS)
 
 test-pythons: .venv/made            ## Tests on several Pythons, a table. PYTHONS="3.14 3.12:2.0" PYTHONS_TESTS=tests/core PYTHONS_BUILDS=compiled

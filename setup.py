@@ -45,7 +45,10 @@ SHARED = "minigrad._build._cython_minigrad"
 
 # nonecheck, binding=False on classes: see "What compiled code trusts" in minigrad/_core/README.md. The signatures of methods that
 # do not bind are in their docstrings, where `inspect.signature` finds them.
-DIRECTIVES = {"language_level": 3, "cdivision": True, "nonecheck": True, "auto_pickle": False,
+# freethreading_compatible=False is Cython's default, and is here to be read: the modules do not declare Py_MOD_GIL_NOT_USED, so a
+# free-threaded Python turns the GIL on when it loads one. They need it: pools and free lists, reference counts that tell who owns
+# a gradient, cached thread states, and C fields that several threads read and write (docs/notes/threads.md).
+DIRECTIVES = {"language_level": 3, "freethreading_compatible": False, "cdivision": True, "nonecheck": True, "auto_pickle": False,
               "embedsignature": True, "embedsignature.format": "clinic"}
 
 

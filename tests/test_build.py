@@ -113,6 +113,30 @@ def test_pure_mode_can_be_switched_off():
         assert code("from minigrad._build import pure as _pure; print(_pure.PURE)", MINIGRAD_PURE=value).stdout.strip() == "False"
 
 
+FORBID_GIL = '''import sys, types; sys.flags = types.SimpleNamespace(**{n: getattr(sys.flags, n) for n in dir(sys.flags) if n[0] != "_"} | {"gil": 0}); '''
+
+
+def test_without_the_gil_no_binary_is_loaded():
+    """The extension modules need the GIL. Here a variable stands for python -X gil=0, which only a free-threaded Python has."""
+    done = code(FORBID_GIL + "import minigrad; from minigrad._build import pure; print(pure.mode(), pure.compiled_modules())",
+                MINIGRAD_PURE="0")
+    assert done.stdout == "interpreted []\n"
+    assert ("its extension modules need the GIL" in done.stderr) == any(_pure.compiled_here().values())
+    done = code(FORBID_GIL + "import minigrad; print(minigrad.show_config())", MINIGRAD_PURE="1")     # asked for: no warning
+    assert "interpreted: pure Python and NumPy (the GIL is forced off)" in done.stdout and not done.stderr
+
+
+@pytest.mark.skipif(not _pure.FREE_THREADED, reason="needs a free-threaded Python")
+@pytest.mark.parametrize("pure, gil, said", [
+    ("1", None, "off: threads run in parallel"), ("1", "1", "on, as PYTHON_GIL=1"), ("0", "0", "off: threads run in parallel"),
+    pytest.param("0", None, "on: our extension modules need it", marks=compiled)])
+def test_the_doctor_says_whether_the_gil_is_on(pure, gil, said):
+    done = python("-m", "minigrad.doctor", MINIGRAD_PURE=pure, **({} if gil is None else {"PYTHON_GIL": gil}))
+    lines = dict(line.split(None, 1) for line in done.stdout.splitlines() if line.strip())
+    assert done.returncode == 0 and lines["GIL"].startswith(said) and lines["gradients"] == "right"
+    assert lines["mode"].startswith("interpreted" if pure == "1" or gil == "0" else "compiled")
+
+
 def test_a_kernel_without_source_says_why():
     done = code("import minigrad\ntry:\n    import minigrad.kernels.cpu.pool\nexcept ModuleNotFoundError as e: print(e)",
                 MINIGRAD_PURE="1")

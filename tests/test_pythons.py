@@ -3,8 +3,10 @@
 No test asks a registry, and none makes a virtual environment.
 """
 
+import io
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,27 @@ def test_a_python_must_run_and_have_the_version():
     assert not pythons.usable("/bin/false", HERE) and not pythons.usable("/no/such/file", HERE)
     assert not pythons.usable(sys.executable, "3.10")
     assert pythons.find("2.6") is None
+    free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    assert not pythons.usable(sys.executable, HERE if free else HERE + "t")     # with a GIL, or without one, as asked
+
+
+def test_the_newest_source_is_found(monkeypatch):
+    """A mirror lists its folders, or it does not and is asked for each release."""
+    listing = "".join(f'<a href="python3.14_3.14.{z}.orig.tar.xz">' for z in (2, 10, 9)) + '<a href="python3.14_3.14.11.debian.tar.xz">'
+    monkeypatch.setattr(pythons, "mirror", lambda: ("http://mirror/debian/", ""))
+    monkeypatch.setattr(pythons.urllib.request, "urlopen", lambda *args, **kwargs: io.BytesIO(listing.encode()))
+    newest = "http://mirror/debian/pool/main/p/python3.14/python3.14_3.14.10.orig.tar.xz"
+    assert pythons.newest_source("3.14") == newest
+
+    def ask(request, **kwargs):
+        if isinstance(request, str) or request.full_url != newest:
+            raise pythons.urllib.error.HTTPError("", 404, "Not Found", None, None)
+        return io.BytesIO()
+
+    monkeypatch.setattr(pythons.urllib.request, "urlopen", ask)
+    assert pythons.newest_source("3.14") == newest
+    with pytest.raises(pythons.Unavailable, match=r"Debian has no source of Python 3\.13"):
+        pythons.newest_source("3.13")
 
 
 def test_a_python_that_cannot_be_had_says_why(monkeypatch, tmp_path, capsys):

@@ -4,6 +4,7 @@ A row is a Python, a NumPy and a build:
 
     3.14        Python 3.14 and the newest NumPy that it can have
     3.12:2.0    Python 3.12 and NumPy 2.0.*
+    3.14t       the free-threaded Python 3.14: interpreted without the GIL, compiled with it
 
 Each pair has a virtual environment in build/pythons/venvs, with minigrad's extra ``test``. The interpreted tests run in this
 folder. For the compiled ones, each Python has a build of its own in build/pythons/lib, which all its NumPys share, as they
@@ -28,6 +29,7 @@ from tools.pythons import HERE, Unavailable, answer, get
 
 TREE = Path(__file__).parents[1]
 ROWS = ["3.12", "3.13", "3.14", "3.15", "3.12:2.0"]
+BARE = "pytest>=8 pytest-xdist>=3.6 hypothesis>=6.100 jsonschema>=4.18 rich>=13 -e ."    # some of the extra `test` has no 3.14t
 TESTS = ["tests/core", "tests/autograd", "tests/ops"]
 OLD = 1_000_000_000     # the time that we give to NumPy's and Cython's declarations: 2001
 BUILDS = ["interpreted", "compiled"]
@@ -128,7 +130,7 @@ def main():
     parser.add_argument("--tests", default=" ".join(TESTS), help="paths of tests, in one argument")
     parser.add_argument("--builds", default=" ".join(BUILDS), help="interpreted, compiled, or both in one argument")
     parser.add_argument("--optimize", default="", help="the level for all modules, for example -O0; default: as released")
-    parser.add_argument("--packages", default="-e .[test]", help="what pip installs in each environment")
+    parser.add_argument("--packages", default="", help=f"what pip installs in each environment: -e .[test]; on 3.14t {BARE}")
     parser.add_argument("--pytest", default="-n auto", help="arguments for pytest")
     chosen = parser.parse_args()
     rows = [row.partition(":")[::2] for row in chosen.rows]
@@ -139,7 +141,8 @@ def main():
             python = pythons[version]
             if not isinstance(python, str):
                 raise python or Unavailable("it was not found")
-            inside = make_environment(python, version, numpy, chosen.packages.split())
+            packages = chosen.packages or (BARE if version.endswith("t") else "-e .[test]")
+            inside = make_environment(python, version, numpy, packages.split())
             names = (answer(inside, "import platform, numpy; print(platform.python_version(), numpy.__version__)") or "? ?").split()
             missing[" and NumPy ".join(names)] = absent(inside)
             for build in chosen.builds.split():

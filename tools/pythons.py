@@ -6,6 +6,9 @@ A Python is looked for in this order:
     PATH, pyenv             what is installed here; it must run, and have its C headers
     Debian's next release   unpacked into build/pythons, on Debian only
 
+A version with a t, such as 3.14t, is the free-threaded Python. Debian has no package of it, so it is built from Debian's source
+of that version, into build/pythons. This takes about five minutes on two cores.
+
 The last one asks apt for the packages of Debian testing and unstable, from the mirror that this machine uses already. They
 bring their own C library, because they need a newer one than this machine has. Nothing is installed: apt gets lists and a
 cache of its own in build/pythons, and the packages are unpacked side by side, as one folder. Then we write the path of that
@@ -21,6 +24,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).parents[1] / "build" / "pythons"
@@ -29,6 +35,7 @@ SUITES = ("testing", "unstable")        # Debian's next release, and what will g
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # Beside Python: what compiled modules are linked with.
 ALSO = ("libstdc++6", "libgomp1")
+MOST_PATCHES = 20       # the largest z of x.y.z that we ask a mirror for
 # These packages stay packed. Headers of another C library would mislead the compiler of this machine.
 PACKED = ("libc6-dev", "linux-libc-dev", "libc-dev-bin", "openssl", "debconf", "ca-certificates")
 
@@ -47,14 +54,15 @@ def answer(program, code):
 
 
 def usable(program, version):
-    """Whether `program` is CPython of this version, with a GIL, `venv` and the C headers."""
+    """Whether `program` is CPython of this version, with `venv` and the C headers; free-threaded if the version ends with t."""
     return answer(program, "import os, sys, sysconfig, venv; print('%d.%d' % sys.version_info[:2], sys.implementation.name, "
-                  "bool(sysconfig.get_config_var('Py_GIL_DISABLED')), "
-                  "os.path.exists(sysconfig.get_path('include') + '/Python.h'))") == f"{version} cpython False True"
+                  "bool(sysconfig.get_config_var('Py_GIL_DISABLED')), os.path.exists(sysconfig.get_path('include') + '/Python.h'))"
+                  ) == f"{version.removesuffix('t')} cpython {version.endswith('t')} True"
 
 
 def candidates(version):
     """The paths where a Python of this version may be."""
+    yield str(HERE / version / "usr" / "bin" / f"python{version}")      # built from source
     yield str(ROOT / "usr" / "bin" / f"python{version}")
     yield from filter(None, [shutil.which(f"python{version}"), shutil.which("python3")])
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
@@ -163,8 +171,74 @@ def relocate(version):
     shutil.copy(headers / libraries.name / f"python{version}" / "pyconfig.h", headers / f"python{version}" / "pyconfig.h")
 
 
+# ---- a free-threaded Python, from Debian's source ---------------------------------------------------------------------
+
+
+def newest_source(version):
+    """The address of the newest source of a Python on Debian's mirror.
+
+    The folder of sources also has releases that apt's lists do not know yet, or no longer know. So we ask it itself.
+
+    Raises:
+        Unavailable: this is not Debian, or the mirror has no such source.
+    """
+    folder = f"{mirror()[0].rstrip('/')}/pool/main/p/python{version}/"
+    pattern = rf'href="(python{re.escape(version)}_({re.escape(version)}\.\d+)\.orig\.tar\.xz)"'
+    try:
+        with urllib.request.urlopen(folder, timeout=60) as page:
+            found = re.findall(pattern, page.read().decode("utf-8", "replace"))
+    except OSError:
+        found = []
+    if found:
+        return folder + max(found, key=lambda pair: int(pair[1].rpartition(".")[2]))[0]
+    for patch in range(MOST_PATCHES, -1, -1):       # a mirror that does not list its folders
+        address = f"{folder}python{version}_{version}.{patch}.orig.tar.xz"
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=60):
+                return address
+        except urllib.error.HTTPError:
+            continue
+        except OSError as error:
+            raise Unavailable(f"{folder} does not answer: {error}") from None
+    raise Unavailable(f"Debian has no source of Python {version}")
+
+
+def build(version):
+    """Build the free-threaded Python `version` (such as 3.14t) into build/pythons.
+
+    Raises:
+        Unavailable: there is no source, no compiler, or the build fails. build.log in its folder has the words of the failed step.
+    """
+    place = HERE / version
+    address = newest_source(version.removesuffix("t"))
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    archive = place / address.rpartition("/")[2]
+    print(f"Python {version}: getting {address}", flush=True)
+    try:
+        urllib.request.urlretrieve(address, archive)
+    except OSError as error:
+        raise Unavailable(f"{address} could not be read: {error}") from None
+    with tarfile.open(archive) as packed:
+        packed.extractall(place, filter="data")
+    source = next(path for path in place.iterdir() if path.is_dir())
+    steps = (["./configure", "--disable-gil", f"--prefix={place / 'usr'}", "--with-ensurepip=no", "--disable-test-modules"],
+             ["make", f"-j{os.cpu_count() or 1}"], ["make", "install"])
+    for command in steps:
+        print(f"Python {version}: {' '.join(command[:2])} ... (all three steps take about five minutes)", flush=True)
+        with open(place / "build.log", "w", encoding="utf-8") as log:
+            try:
+                failed = subprocess.run(command, cwd=source, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+            except OSError as error:
+                raise Unavailable(f"{command[0]} does not run: {error}") from None
+        if failed:
+            raise Unavailable(f"`{' '.join(command)}` failed; {place / 'build.log'} has its words")
+    shutil.rmtree(source)
+    archive.unlink()
+
+
 def get(versions):
-    """Find or unpack Pythons. Returns their paths by version; a version that cannot be had has a message instead.
+    """Find, unpack or build Pythons. Returns their paths by version; a version that cannot be had has a message instead.
 
     >>> get(["3.11"])       # doctest: +SKIP
     {'3.11': '/usr/bin/python3.11'}
@@ -173,8 +247,11 @@ def get(versions):
     HERE.mkdir(parents=True, exist_ok=True)
     for version in [version for version in versions if found[version] is None]:
         try:
-            unpack([version])
-            found[version] = find(version) or Unavailable("what has been unpacked does not run")
+            if version.endswith("t"):
+                build(version)
+            else:
+                unpack([version])
+            found[version] = find(version) or Unavailable("what has been unpacked or built does not run")
         except Unavailable as error:
             found[version] = error
     return found
@@ -183,7 +260,7 @@ def get(versions):
 def main():
     """Print where each Python is. The exit status is 1 if one is missing."""
     parser = argparse.ArgumentParser(description="Find Pythons, or get them.")
-    parser.add_argument("versions", nargs="*", default=["3.14", "3.15"], help="for example 3.14 3.15")
+    parser.add_argument("versions", nargs="*", default=["3.14", "3.15"], help="for example 3.14 3.15 3.14t")
     found = get(parser.parse_args().versions)
     for version, where in found.items():
         if isinstance(where, Unavailable):

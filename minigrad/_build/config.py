@@ -114,7 +114,8 @@ def facts():
     openmp = _threads is not None and _threads.has_openmp()
     compiled = sum(source != "minigrad.kernels.numpy_ref" for source in kernels.CPU.origin.values())
     mode = {"compiled": "compiled: the engine, the rules and the CPU kernels are extension modules",
-            "interpreted": "interpreted: pure Python and NumPy" + (" (MINIGRAD_PURE=1)" if pure.PURE else ""),
+            "interpreted": "interpreted: pure Python and NumPy" + (
+                " (the GIL is forced off)" if pure.WITHOUT_GIL else " (MINIGRAD_PURE=1)" if pure.PURE else ""),
             "mixed": "mixed: some modules are compiled, some are not"}[pure.mode()]
     extras = [f"{name} {version_of(name)}" for name in ("safetensors", "threadpoolctl", "matplotlib", "pygraphviz", "torch")
               if version_of(name)]
@@ -123,12 +124,25 @@ def facts():
         ("mode", mode),
         ("kernels", f"{compiled} of {len(kernels.CPU.origin)} in C, the rest in NumPy"),
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        *([("GIL", gil())] if pure.FREE_THREADED else []),
         ("NumPy", np.__version__),
         ("Cython", version_of("cython") or "not installed"),
         ("threads", f"{get_num_threads()} of {available_cpus()} processors, " + ("OpenMP" if openmp else "no OpenMP")),
         ("CUDA", cuda()),
         ("found", ", ".join(extras) or "none of the optional packages"),
     ]
+
+
+def gil():
+    """On a free-threaded Python: whether the GIL is on, and why."""
+    if not sys._is_gil_enabled():       # pyright: ignore[reportAttributeAccessIssue]
+        return "off: threads run in parallel"
+    if sys.flags.gil == 1:              # pyright: ignore[reportAttributeAccessIssue]
+        return "on, as PYTHON_GIL=1 or -X gil=1 asks"
+    if pure.mode() == "interpreted":
+        return "on: an extension module of another package needs it"
+    return "on: our extension modules need it; with MINIGRAD_PURE=1 threads run in parallel, each twenty to "\
+        "forty times slower"
 
 
 def cuda():

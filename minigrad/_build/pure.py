@@ -3,6 +3,10 @@
 An import finds ``execute.cpython-311-x86_64-linux-gnu.so`` before ``execute.py``. If the variable is set, a finder that knows only
 source files comes first, for this package alone. A breakpoint in ``_core/engine/execute.py`` then stops the engine that runs.
 
+The extension modules need the GIL (docs/notes/threads.md). A free-threaded Python turns it on when it loads the first of them, and
+says so. Where the user has forced it off (PYTHON_GIL=0, or python -X gil=0), it would stay off and they would be unsafe: then
+minigrad runs interpreted, and says so.
+
 Python would silently prefer a compiled module to a newer source; `stale` finds such modules.
 """
 
@@ -11,13 +15,16 @@ import importlib
 import importlib.machinery
 import os
 import sys
+import warnings
 
 PACKAGE = "minigrad"
 ROOT = os.path.dirname(os.path.dirname(__file__))      # the folder of the package
 NOTE = os.path.join(ROOT, "_built.json")
 SOURCES = (".py", ".pyx", ".pxd")
 BINARIES = tuple(importlib.machinery.EXTENSION_SUFFIXES)
-PURE = os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
+FREE_THREADED = "free-threading" in sys.version     # a Python that can run without the GIL
+WITHOUT_GIL = getattr(sys.flags, "gil", None) == 0  # the user forbids the GIL: no extension module of ours may be loaded
+PURE = WITHOUT_GIL or os.environ.get("MINIGRAD_PURE", "0") not in ("", "0")
 
 
 class SourceFinder:
@@ -33,7 +40,7 @@ class SourceFinder:
             if spec is not None:
                 return spec
         # Kernels in .pyx have no source that Python can run: do not let the next finder fall back on the binary.
-        why = "MINIGRAD_PURE=1" if PURE else "some extension modules are missing"
+        why = "the GIL is forced off" if WITHOUT_GIL else "MINIGRAD_PURE=1" if PURE else "some extension modules are missing"
         raise ModuleNotFoundError(f"{name} has no interpreted form ({why})", name=name)
 
 
@@ -98,7 +105,11 @@ class CimportFinder:
 
 
 def install():
-    """Run interpreted if ``MINIGRAD_PURE`` is set, or if binaries are missing."""
+    """Run interpreted if ``MINIGRAD_PURE`` is set, if the GIL is forced off, or if binaries are missing."""
+    if WITHOUT_GIL and os.environ.get("MINIGRAD_PURE", "0") in ("", "0") and any(compiled_here().values()):
+        warnings.warn("minigrad runs interpreted, twenty to forty times slower: its extension modules need the GIL, and PYTHON_GIL=0 or "
+                      "-X gil=0 forbids it. Set MINIGRAD_PURE=1 as well if you want this, or leave the GIL to Python",
+                      RuntimeWarning, stacklevel=3)
     built = set() if PURE else set(compiled_here().values())      # {True} if it is whole
     if (PURE or len(built) == 2) and SourceFinder not in sys.meta_path:
         sys.meta_path.insert(0, SourceFinder)

@@ -32,8 +32,8 @@ _seeding = new_lock()
 class Generator:
     """A stream of random numbers. Mirrors ``torch.Generator``.
 
-    Locked: the making of the stream and a new seed (`_seeding`), and each draw (NumPy's lock of the words, and `_pairing` of the
-    kernels). So threads that share a generator never get the same numbers; which thread gets which is chance.
+    Locked: the making of the stream and a new seed (`_seeding`), and each draw (see `RandomStream`). So threads that share a
+    generator never get the same numbers; which thread gets which is chance.
 
     >>> g = mg.Generator().manual_seed(0)
     >>> a = mg.rand(3, generator=g)

@@ -13,6 +13,8 @@ Sources: M. Matsumoto, T. Nishimura, "Mersenne Twister", ACM TOMACS 8, 1998. Mir
 
 import numpy as np
 
+from minigrad._core.graph.locks import new_lock
+
 __all__ = ["STATE", "RandomStream"]
 
 WORDS = 624                     # the state of MT19937
@@ -32,7 +34,12 @@ class RandomStream:
 
     Args:
         seed (int): the stream begins with its lower 32 bits.
+
+    Locked: each draw of words (by NumPy), and the draw of normal numbers in pairs, so that two threads do not both get
+    `spare_normal` (`pairing`, one lock for all streams).
     """
+
+    pairing = new_lock()
 
     def __init__(self, seed):
         twister = np.random.MT19937()

@@ -130,11 +130,11 @@ def test_one_stream_of_a_generator():
 
 
 def test_normal_numbers_are_drawn_once():
-    """`_pairing` in kernels/numpy_ref/randoms.py: the second number of a pair goes to one thread."""
+    """`pairing` in random/_stream.py: the second number of a pair goes to one thread."""
     g = mg.Generator().manual_seed(3)
     drawn = in_threads(lambda i: [mg.randn(1, generator=g, dtype=mg.float64).item() for _ in range(100)])
     expected = mg.Generator().manual_seed(3)
-    assert sorted(sum(drawn, [])) == sorted([mg.randn(1, generator=expected, dtype=mg.float64).item() for _ in range(100 * N)])
+    assert sorted([x for numbers in drawn for x in numbers]) == sorted([mg.randn(1, generator=expected, dtype=mg.float64).item() for _ in range(100 * N)])
 
 
 def test_names_that_load_late():

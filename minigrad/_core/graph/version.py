@@ -14,8 +14,6 @@ Note [Announcing a write]
     still be copied (`allow_mutation_on_saved_tensors`). A write that fails afterwards has increased the version without
     need. That does no harm: versions are compared by `!=`.
 
-Note [Interpreted threads take turns] in locks.py says what several threads may do with one counter.
-
 Invariant: all tensors on one storage hold the *same* counter. The exception is ``.data``, whose purpose is to escape it.
 
 Mirrors ``c10::VariableVersion`` (c10/core/TensorImpl.h).
@@ -53,7 +51,7 @@ class VersionCounter:
         """Count a write that is about to happen; `name` is its op. See Note [Announcing a write]."""
         if switches.notes_writes:
             announce(self, name)
-        if cython.compiled:     # See Note [Interpreted threads take turns]
+        if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
             self.value += 1
         else:
             with sharing:

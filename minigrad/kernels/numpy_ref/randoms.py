@@ -14,8 +14,6 @@ Mirrors ``aten/src/ATen/native/cpu/DistributionTemplates.h`` and ``aten/src/ATen
 """
 
 import math
-import os
-from _thread import RLock
 
 import numpy as np
 
@@ -25,9 +23,6 @@ from minigrad.kernels.numpy_ref.rejection import draw_poisson
 __all__ = ["bernoulli", "dropout", "dropout_backward", "normal", "poisson", "uniform"]
 
 BLOCK = 16      # normal numbers that are drawn together
-_pairing = RLock()      # two threads that share a generator must not both use its spare number
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pairing._at_fork_reinit)
 
 
 def draw_complex(draw, generator, shape, a, b, dtype):
@@ -87,7 +82,7 @@ def normal_blocks(generator, count, dtype):
 
 def normal_pairs(generator, count):
     """`count` normal numbers of float64, each pair from two uniform ones; the second of a pair waits for the next call."""
-    with _pairing:
+    with generator.pairing:
         x = [] if generator.spare_normal is None or not count else [generator.spare_normal]
         if x:
             generator.spare_normal = None
