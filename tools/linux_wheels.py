@@ -46,16 +46,16 @@ def build(inside, source, folder):
     return next(folder.glob("*.whl"))
 
 
-def test(python, inside, wheel, folder):
+def test(python, inside, wheel, source, folder):
     """Install a wheel into a new virtual environment, far from the sources. Then run the doctor and tests of the compiled modules.
 
     Raises:
         Unavailable: something of this failed.
     """
-    with open(ROOT / "pyproject.toml", "rb") as file:
+    with open(source / "pyproject.toml", "rb") as file:
         settings = tomllib.load(file)["tool"]["cibuildwheel"]
     clean = folder / "clean" / "bin" / "python"
-    shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(source / "tests", folder / "tests")
     pip = (inside, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", clean)
     commands = [
         (python, "-m", "venv", "--without-pip", clean.parents[1]),
@@ -73,8 +73,24 @@ def make(version, python, source, libraries):
     with tempfile.TemporaryDirectory() as folder:
         wheel = repair(build(inside, source, Path(folder)), TARGET, libraries)
         print(f"{wheel.stat().st_size:11,} bytes  {wheel.name}", flush=True)
-        test(python, inside, wheel, Path(folder))
+        test(python, inside, wheel, source, Path(folder))
     return wheel
+
+
+def make_all(versions, libraries):
+    """Make the wheels for some Pythons from the committed files. Return a message for each that is missing."""
+    missing = []
+    with tempfile.TemporaryDirectory() as source:
+        with tarfile.open(fileobj=io.BytesIO(git("-c", "tar.umask=0022", "archive", "HEAD"))) as archive:
+            archive.extractall(source, filter="data")
+        for version, python in get(versions).items():
+            try:
+                if not isinstance(python, str):
+                    raise python or Unavailable("it was not found")
+                make(version, python, Path(source), libraries)
+            except Unavailable as error:
+                missing.append(f"no tested wheel for Python {version}: {error}")
+    return missing
 
 
 def main(arguments=None):
@@ -83,20 +99,11 @@ def main(arguments=None):
     parser.add_argument("what", nargs="*", default=VERSIONS, help="Pythons such as 3.12, or wheels that are only repaired")
     parser.add_argument("--libraries", default="", help="a folder where auditwheel looks for libgomp first")
     options = parser.parse_args(arguments)
-    wheels = [Path(name) for name in options.what if name.endswith(".whl")]
-    for wheel in wheels:
-        print(f"{wheel.name} --> {repair(wheel, TARGET, options.libraries)}")
-    missing = []
-    with tempfile.TemporaryDirectory() as source:
-        with tarfile.open(fileobj=io.BytesIO(git("-c", "tar.umask=0022", "archive", "HEAD"))) as archive:
-            archive.extractall(source, filter="data")
-        for version, python in get([name for name in options.what if not name.endswith(".whl")]).items():
-            try:
-                if not isinstance(python, str):
-                    raise python or Unavailable("it was not found")
-                make(version, python, source, options.libraries)
-            except Unavailable as error:
-                missing.append(f"no tested wheel for Python {version}: {error}")
+    wheels = [name for name in options.what if name.endswith(".whl")]
+    for name in wheels:
+        print(f"{Path(name).name} --> {repair(Path(name), TARGET, options.libraries).relative_to(ROOT)}")
+    versions = [name for name in options.what if name not in wheels]
+    missing = make_all(versions, options.libraries) if versions else []
     print("\n".join(missing) or f"all are in {TARGET.relative_to(ROOT)}")
     return bool(missing)
 
