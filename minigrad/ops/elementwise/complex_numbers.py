@@ -22,7 +22,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ShapeError
-from minigrad.ops.base.autocast import autocasts
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
@@ -316,7 +316,6 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     return call_broadcasting(Complex.op, parts("complex", real, imag, ("real", "imag")))
 
 
-@autocasts
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex numbers abs · exp(i angle). Mirrors ``torch.polar``.
 
@@ -334,7 +333,7 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return into(out, polar, abs, angle)
-    return call_broadcasting(Polar.op, parts("polar", abs, angle, ("abs", "angle")))
+    return call_broadcasting(Polar.op, parts("polar", *cast_operands("polar", abs, angle), ("abs", "angle")))
 
 
 def parts(function, x, y, names):

@@ -19,7 +19,7 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import OutOfRangeError, ShapeError
-from minigrad.ops.base.autocast import autocasts
+from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tensor_argument, variant, wrong_type
 from minigrad.ops.elementwise.selection import where
@@ -374,7 +374,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False, *, out: Tensor | N
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-@autocasts
 def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
              out: Tensor | None = None) -> Tensor:
     """The value below which the fraction `q` of the elements is, of all or along `dim`; nan if an element is nan.
@@ -400,7 +399,6 @@ def quantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: 
     return compute_quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@autocasts
 def nanquantile(input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear",
                 out: Tensor | None = None) -> Tensor:
     """The `quantile` of the elements that are not nan. Mirrors ``torch.nanquantile``.
@@ -423,6 +421,7 @@ def compute_quantile(name, x, q, dim, keepdim, interpolation, skip_nans):
     """Sort along the last dimension, find the places of the quantiles, and interpolate."""
     tensor_argument(name, x)
     flag(keepdim, "keepdim", name)
+    x, = cast_operands(name, x)
     if x.dtype.name not in ("float32", "float64"):
         raise ShapeError("MG-E203", f"{name}() input tensor must be either float or double dtype", found=x.dtype.name)
     if not isinstance(q, TensorBase):
