@@ -15,7 +15,7 @@ MODULES = (
 # module -> its names, separated by spaces
 NAMES = {
     "_debug": "debug",
-    "amp": "autocast get_autocast_dtype is_autocast_enabled set_autocast_enabled",
+    "amp": "GradScaler autocast get_autocast_dtype is_autocast_enabled set_autocast_enabled",
     "amp.autocast_mode": "bfloat16",
     "backends._precision":
         "get_deterministic_debug_mode get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled "
