@@ -142,7 +142,8 @@ class Storage:
         return type(self)(self._row[index])
 
     def __repr__(self):
-        return f"{''.join(f' {n}' for n in self.tolist())}\n[{self._words()} of size {self.size()}]"
+        numbers = "..." if self.device.type == "meta" else "".join([f" {n}" for n in self.tolist()])
+        return f"{numbers}\n[{self._words()} of size {self.size()}]"
 
     def _words(self):
         return f"minigrad.storage.{type(self).__name__}(device={self.device})"

@@ -30,7 +30,7 @@ LATE = (
     "minigrad.linalg", "minigrad.nn", "minigrad.optim", "minigrad.serialization", "minigrad.special", "minigrad.testing", "minigrad.types",
     "minigrad.utils", "minigrad.viz", "minigrad.random", "minigrad.cuda", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
     "minigrad.autograd.forward_ad", "minigrad.autograd.function", "minigrad.autograd.functional", "minigrad.autograd.variable",
-    "minigrad._core.function", "minigrad._core.observe", "minigrad.kernels.cuda",
+    "minigrad._core.function", "minigrad._core.observe", "minigrad.kernels.cuda", "minigrad.kernels.meta",
     *[f"minigrad.ops.{family}.{module}" for family in ops.EVERY_FAMILY for module in ops.modules_of(family)
       if f"{family}.{module}" not in ops.MODULES],
     "ast", "asyncio", "copy", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing",

@@ -78,7 +78,7 @@ def draw_gamma(concentration):
 
 
 def draw_dirichlet(concentration):
-    """Normalized gamma variables, computed by their logarithms. PyTorch's small ones underflow, and then it returns 1 / k for each."""
+    """Normalized gamma variables, computed by their logarithms. In PyTorch the small ones underflow, and all may be equal."""
     s, log_b = draw_log_gamma(stream(None), concentration)
     with np.errstate(divide="ignore"):
         logs = np.log(s) + log_b

@@ -39,13 +39,13 @@ def swap_tensors(t1, t2):
                                 fix=f"swap_tensors(t{i}.detach(), ...)")
     if t1 is t2:
         return
-    for x in (t1, t2):
-        if x.requires_grad:
-            get_gradient_edge(x).node.register_prehook(refuse)
     contents = [(x.detach(), x.requires_grad, x.grad, attributes_of(x)) for x in (t1, t2)]
     kinds = type(t1), type(t2)
     t1.__class__ = kinds[1]         # raises unless the classes have the same layout
     t2.__class__ = kinds[0]
+    for x in (t1, t2):
+        if x.requires_grad:
+            get_gradient_edge(x).node.register_prehook(refuse)
     for x, (data, requires_grad, grad, attributes) in ((t1, contents[1]), (t2, contents[0])):
         x.grad = None
         x.requires_grad = False

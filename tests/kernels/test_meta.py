@@ -99,3 +99,14 @@ def test_random_numbers_leave_the_generator_alone():
     mg.nn.Linear(3, 4, device="meta")
     mg.nn.functional.dropout(mg.randn(5, device="meta"))
     assert mg.get_rng_state().tolist() == before
+
+
+def test_copies_between_devices():
+    """The source moves to the device of the tensor, and its gradient moves back."""
+    x = mg.tensor([1.0, 2.0], requires_grad=True)
+    y = mg.zeros(2, device="meta").copy_(x)
+    assert y.is_meta and y.grad_fn.name() == "CopyBackwards"
+    with pytest.raises(NotImplementedError, match="no data!"):
+        y.sum().backward()
+    with pytest.raises(NotImplementedError, match="no data!"):
+        mg.ones(2).copy_(mg.ones(2, device="meta"))

@@ -38,7 +38,7 @@ OTHER_NAMES = {
     "PyTorch saves shapes and strides to choose a layout; we save whether it is column-major": ("AddmmBackward0", "MmBackward0",
                                                                                               "AddbmmBackward0"),
     "PyTorch saves what its formula does not read, or what can be had from the rest": (
-        "DivBackward2", "MeanBackward", "SqueezeBackward", "ScatterReduceBackward0", "LinalgSvdBackward0"),
+        "DivBackward2", "MeanBackward", "SqueezeBackward", "ScatterReduceBackward0", "LinalgSvdBackward0", "ComplexBackward0"),
     "the shape is saved if something was expanded": ("ExpandBackward0",),
     "our derivative is a more accurate formula, of other values": ("Expm1Backward0", "SpecialI1Backward0"),
     "we factorise again, or save the factors under other names": (

@@ -47,7 +47,7 @@ CREATION = [
 ]
 PRINTING = [
     "repr(e(2, 3))", "repr(e(2, dtype=m.int64))", "repr(e(()))", "repr(e(2, requires_grad=True))", "repr(e(2, requires_grad=True) * 2)", "repr(nn.Parameter(e(2)))",
-    "f'{e(())}'", "repr(nn.Linear(2, 3, device='meta'))", "repr(e(2, dtype=m.float64) > 0)",
+    "f'{e(())}'", "repr(nn.Linear(2, 3, device='meta'))", "repr(e(2, dtype=m.float64) > 0)", "repr(e(2).untyped_storage()), e(2, 3)[1].untyped_storage().nbytes()",
 ]
 VIEWS = [
     "e(2, 3).t()", "e(2, 3, 4).permute(2, 0, 1)", "e(2, 3).view(6)", "e(2, 3).t().view(6)", "e(2, 3).t().reshape(6)", "e(2, 3)[0]", "e(2, 3)[:, 1:]", "e(4, 3)[::2]",
@@ -161,6 +161,13 @@ def test_copies_and_pickles(m):
         assert other.is_meta and other.shape == (3, 2) and other.requires_grad
     assert other.stride() == (1, 3)
     assert m.empty(2, device="cpu").to("meta").is_meta
+
+
+@LIBRARIES
+def test_a_file_without_its_numbers(m, tmp_path):
+    m.save(m.nn.Linear(2, 3).state_dict(), tmp_path / "x.pt")
+    state = m.load(tmp_path / "x.pt", map_location="meta")
+    assert {name: (tuple(x.shape), x.is_meta) for name, x in state.items()} == {"weight": ((3, 2), True), "bias": ((3,), True)}
 
 
 @LIBRARIES

@@ -5,8 +5,8 @@
     poisson     mean below 10: multiply uniform numbers until e^(-mean)         Knuth, The Art of Computer Programming 2, 3.4.1
                 else accept a quotient of two uniform numbers                   Hörmann, "The transformed rejection method", 1993
 
-How many words an element takes depends on the words, and the next element takes those that follow. So this is a loop in Python, about
-2 µs for each element. NumPy's own samplers take 20 ns, and give other numbers.
+How many words an element takes depends on the words, and the next element takes those that follow. So this is a loop in Python,
+1 µs for each element. NumPy's own samplers take 20 ns, and give other numbers.
 
 Mirrors sample_gamma in ``aten/src/ATen/native/Distributions.h``, and sample_poisson in ``aten/src/ATen/native/Distributions.cpp``.
 """

@@ -149,7 +149,8 @@ def copy_(self, src: Tensor, non_blocking: bool = False) -> Tensor:
     tensor_argument("copy_", src, "other", 1)
     if not broadcasts_to(src._meta.shape, self._meta.shape):
         expand(src, *self._meta.shape)        # raises the error
-    src = move(src, self.device)
+    if src._meta.device is not self._meta.device:
+        src = move(src, self.device)
     return apply_inplace(Copy.op, self, (src,))
 
 
