@@ -64,6 +64,10 @@ WRONG = [
     (lambda: mg.profiler.profile(schedule=3), TypeError, "'schedule' must be callable, not int"),
     (lambda: mg.func.stack_module_state([3]), TypeError, "'models' must be list of Modules, not int"),
     (lambda: mg.serialization.add_safe_globals([3]), TypeError, "'safe_globals' must be classes and functions"),
+    (lambda: mg.vmap(mg.exp, randomness=mg.ones(3)), RuntimeError, "Only allowed values for randomness"),
+    (lambda: mg.utils.checkpoint.checkpoint(3, mg.ones(1), use_reentrant=True), TypeError, "'function' must be callable, not int"),
+    (lambda: mg.optim.swa_utils.update_bn(1, nn.BatchNorm1d(2)), TypeError, "'loader' must be iterable of batches, not int"),
+    (lambda: prune.RandomStructured(1).compute_mask(mg.ones(2, 2), 3), TypeError, f"'default_mask' {TENSOR} int"),
     (lambda: mg.save(mg.ones(1), io.StringIO()), TypeError, "must be a binary file, not a file of text"),
     (lambda: mg.load(io.StringIO("x")), TypeError, "must be a binary file, not a file of text"),
 ]

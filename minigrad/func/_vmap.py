@@ -61,7 +61,7 @@ def vmap(func: Callable[..., Any], in_dims: int | tuple = 0, out_dims: int | tup
 
     Mirrors ``torch.func.vmap``, which computes all examples at the same time.
     """
-    if randomness not in ("error", "different", "same"):
+    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
         raise ArgumentError("MG-E254", f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if chunk_size is not None and chunk_size < 1:
         raise TensorValueError("MG-E254", f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
