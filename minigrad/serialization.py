@@ -20,8 +20,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from minigrad._arguments import listed
-from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import wrong_type
+from minigrad.errors import TensorTypeError, TensorValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -227,7 +226,8 @@ def named_global(thing):
     if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[1], str):
         return thing
     if not callable(thing) or not hasattr(thing, "__qualname__"):
-        raise wrong_type("add_safe_globals", "safe_globals", "iterable of classes and functions, or of pairs with a name", thing)
+        raise TensorTypeError("MG-E201", "add_safe_globals(): argument 'safe_globals' must be classes and functions, or pairs of "
+                              f"one and its name, not {type(thing).__name__}")
     return thing, f"{thing.__module__}.{thing.__qualname__}"
 
 

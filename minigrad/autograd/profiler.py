@@ -78,7 +78,7 @@ class profile:
     def _intercept(self, op: Any, args: Any, in_place, **keywords):
         """Run `op`, and record it."""
         shapes = [list(arg.shape) if isinstance(arg, Tensor) else [] for arg in args] if self.record_shapes else None
-        self._begin(str(getattr(op, "name", op)) + "_" * in_place, shapes, False)
+        self._begin(str(getattr(op, "name", op)) + "_" * bool(in_place), shapes, False)
         memory = 0
         try:
             if in_place:

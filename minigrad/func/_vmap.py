@@ -14,10 +14,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from minigrad._arguments import instance, listed
+from minigrad._arguments import listed
 from minigrad.errors import ArgumentError, TensorValueError
-from minigrad.nn.modules.module import Module
 from minigrad.ops import stack
+from minigrad.ops.base.rule import wrong_type
 from minigrad.random import get_rng_state, set_rng_state
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -61,7 +61,7 @@ def vmap(func: Callable[..., Any], in_dims: int | tuple = 0, out_dims: int | tup
 
     Mirrors ``torch.func.vmap``, which computes all examples at the same time.
     """
-    if randomness not in ("error", "different", "same"):
+    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
         raise ArgumentError("MG-E254", f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if chunk_size is not None and chunk_size < 1:
         raise TensorValueError("MG-E254", f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
@@ -177,7 +177,8 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     """
     models = listed(models, "models", "stack_module_state", "list of Modules")
     for model in models:
-        instance(model, Module, "models", "stack_module_state", "list of Modules")
+        if not hasattr(model, "named_parameters"):      # the layers below nn do not know the class
+            raise wrong_type("stack_module_state", "models", "list of Modules", model)
     if len(models) == 0:
         raise ArgumentError("MG-E254", "stack_module_state: Expected at least one model, got 0.")
     if len({model.training for model in models}) > 1:

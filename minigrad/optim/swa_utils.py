@@ -24,7 +24,7 @@ from minigrad.dtypes import int64
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn.modules.batchnorm import _BatchNorm
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.rule import real, wrong_type
 from minigrad.optim._scheduler import LRScheduler, check, per_group
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: DeviceLike | None = 
     >>> layer.running_mean
     tensor([4.])
     """
+    if not (hasattr(loader, "__iter__") or hasattr(loader, "__getitem__")):
+        raise wrong_type("update_bn", "loader", "iterable of batches", loader)      # before the statistics are reset
     momenta = {}
     for module in instance(model, Module, "model", "update_bn").modules():
         if isinstance(module, _BatchNorm):

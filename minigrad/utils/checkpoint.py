@@ -17,7 +17,7 @@ import contextvars
 import warnings
 from typing import TYPE_CHECKING
 
-from minigrad._arguments import listed
+from minigrad._arguments import callable_argument, listed
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError, TensorValueError
 from minigrad.ops.base.rule import integer
@@ -101,6 +101,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     tensor([1.])
     """
     use_reentrant = _check_variant(use_reentrant, "checkpoint")
+    callable_argument(function, "function", "checkpoint")
     if use_reentrant:
         if kwargs:
             raise _make_unexpected_error(kwargs)

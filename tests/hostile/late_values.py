@@ -133,7 +133,7 @@ LATE_INSTANCES = {
     "DataParallel": {"parallel": lambda m: m.nn.DataParallel(m.nn.Linear(3, 2))},
     "SyncBatchNorm": {"sync": lambda m: m.nn.SyncBatchNorm(3)}, "TripletMarginWithDistanceLoss": {"triplet": lambda m: m.nn.TripletMarginWithDistanceLoss()},
     "CyclicLR": {"cyclic": lambda m: m.optim.lr_scheduler.CyclicLR(m.optim.SGD([m.ones(3, requires_grad=True)], 0.1), 0.1, 0.2)},
-    "Future": {"future": lambda m: m.futures.Future(), "resolved": resolved},
+    "Future": {"resolved": resolved},       # wait() of another has no end
     "profile": {"profile": profiled}, "EventList": {"events": lambda m: profiled(m).function_events},
     "FunctionEvent": {"event": lambda m: profiled(m).function_events[0]}, "record_function": {"record": lambda m: m.profiler.record_function("x")},
     "Attribute": {"attribute": lambda m: m.jit.Attribute(1, int)}, "TorchVersion": {"version": lambda m: m.torch_version.TorchVersion("2.13.0")},
@@ -166,6 +166,6 @@ LATE_PLAUSIBLE = {
     "targets": {"classes": lambda m: m.tensor([0, 1, 2])}, "log_probs": {"three": lambda m: m.zeros(4, 1, 3).log_softmax(2)}, "input_lengths": values((4,), [4]), "target_lengths": values((2,)),
     "grid": {"grid": lambda m: m.zeros(1, 2, 2, 2)}, "theta": {"theta": lambda m: m.ones(1, 2, 3)}, "offsets": {"offsets": lambda m: m.tensor([0, 2]), "None": lambda m: None},
     "cutoffs": values([2, 4], (1,)), "n_classes": values(6), "base_lr": values(0.1), "max_lr": values(0.5), "step_size_up": values(3, 2000),
-    "futures": {"two": lambda m: [resolved(m), m.futures.Future()]}, "schedule": {"None": lambda m: None}, "activities": values(None, []), "sort_by": values(None, "cpu_time_total", "x"),
+    "futures": {"two": lambda m: [resolved(m), resolved(m)]}, "schedule": {"None": lambda m: None}, "activities": values(None, []), "sort_by": values(None, "cpu_time_total", "x"),
     "globals": {"list": lambda m: [dict, io.BytesIO]}, "mmap": values(None, True, False), "devices": values(None, (0,)), "device_ids": values(None, (0,), [0]),
 }

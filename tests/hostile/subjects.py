@@ -21,7 +21,7 @@ LEFT_OUT = {
     "minigrad.demo": "a program", "minigrad.doctor": "a program", "minigrad.kernels.cuda": "needs a GPU or its simulator",
     "minigrad.kernels.numpy_ref": "plain NumPy, which nothing in C stands behind; its C twins are called",
     "minigrad.run": "a program", "minigrad.utils.tensorboard": "needs TensorBoard", "minigrad.hub": "runs the code of a folder: any",
-    "minigrad.amp": "changes meanwhile", "minigrad.cuda.amp": "changes meanwhile",
+    "minigrad.amp": "not called with everything yet", "minigrad.cuda.amp": "not called with everything yet",
 }
 # Namespaces with functions that compute numbers.
 COMPARED = ("minigrad", "minigrad.Tensor", "minigrad.nn.functional", "minigrad.linalg", "minigrad.special")
@@ -133,7 +133,7 @@ def subjects():
 
 
 # Functions that run as long as their argument says.
-PATIENT = {"Transformer", "TransformerEncoder", "TransformerDecoder"}
+PATIENT = {"Transformer", "TransformerEncoder", "TransformerDecoder", "spawn", "start_processes"}
 # Methods that Python calls with arguments of the right number and kind, or that end what they are called on.
 SPECIAL = {"__class__", "__class_getitem__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__del__", "__new__", "__reduce__",
            "__sizeof__", "__dir__", "__instancecheck__", "__subclasscheck__", "__init__"}

@@ -48,8 +48,8 @@ def judged(call, outcome):
         return None         # Python's own words for a structure without an end
     if called_by_us(subject):
         return None         # by the engine, a step or a `with`, with what these have: users define such methods and call none
-    if isinstance(subject.function, type) and issubclass(subject.function, (type, enum.Enum)) and not place:
-        return None         # refused by Python, as it makes a class or looks up a member, before a line of ours runs
+    if isinstance(subject.function, type) and issubclass(subject.function, (type, enum.Enum, str)) and not place:
+        return None         # refused by Python, as it makes a class or a str or looks up a member, before a line of ours runs
     if classes[0] != "SystemError" and subject.name.startswith("__"):
         return None         # a protocol of Python's may ask for a bare error: of an attribute that is not there, of the end of an iterator
     return "bare", f"{classes[0]}: {text} [{place}]"

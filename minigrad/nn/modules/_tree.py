@@ -40,7 +40,8 @@ def named_modules(root: Module, memo: set[Any] | None = None, prefix: str = "",
     >>> [name for name, _ in m.named_modules()]
     ['', '0', '1']
     """
-    memo = set() if memo is None else memo
+    memo = set() if memo is None else instance(memo, set, "memo", "named_modules")
+    instance(prefix, str, "prefix", "named_modules")
     if root in memo:
         return
     if remove_duplicate:
@@ -144,6 +145,7 @@ def walk_table(root, table, prefix, recurse, remove_duplicate):
 
 def _named_members(root, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
     """Pairs (name, value) of the pairs that ``get_members_fn(module)`` returns for each module; values of None are left out."""
+    instance(prefix, str, "prefix", "a walk over modules")
     seen = set()
     walk = root.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, root)]
     for where, module in walk:

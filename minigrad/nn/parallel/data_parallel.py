@@ -37,5 +37,6 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
     tensor([1., 1.])
     """
     callable_argument(module, "module", "data_parallel")
+    module_kwargs = instance(module_kwargs or {}, dict, "module_kwargs", "data_parallel")
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-    return module(*inputs, **(module_kwargs or {}))
+    return module(*inputs, **module_kwargs)

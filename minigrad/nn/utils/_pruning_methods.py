@@ -374,6 +374,7 @@ class RandomStructured(_WithAmount):
         self.dim = integer(dim, "dim", type(self).__name__)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        check_tensors(type(self).__name__, default_mask=default_mask)
         size, count = self._slices(t)
         if not count:
             return default_mask
@@ -416,6 +417,7 @@ class LnStructured(_WithAmount):
         self.dim = integer(dim, "dim", type(self).__name__)
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        check_tensors(type(self).__name__, default_mask=default_mask)
         size, count = self._slices(t)
         if not count:
             return default_mask

@@ -326,3 +326,66 @@ def stochastic_weight_averaging(torch):
     swa.update_bn(loader, swa_model)
     swa_model.eval()
     return [swa_model(x), swa_scheduler.get_last_lr(), swa_model.n_averaged, swa_model.module[1].running_mean]
+
+
+def pruning_in_rounds(torch):
+    """Single weights, then rows, then both layers together; training between the rounds, and the masks made permanent."""
+    nn = torch.nn
+    from importlib import import_module
+    prune = import_module(f"{torch.__name__}.nn.utils.prune")
+    model, x, y = _problem(torch)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    rounds = (lambda: prune.l1_unstructured(model[0], "weight", amount=0.3),
+              lambda: prune.ln_structured(model[0], "weight", amount=2, n=2, dim=0),
+              lambda: prune.global_unstructured([(model[0], "weight"), (model[2], "weight")], prune.L1Unstructured, amount=0.2))
+    found = []
+    for prune_more in rounds:
+        prune_more()
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+        found += [loss, model[0].weight_mask.sum(), len(list(model[0]._forward_pre_hooks.values()))]
+    prune.remove(model[0], "weight")
+    return [*found, model[0].weight, model[2].weight_mask, prune.is_pruned(model[0]), prune.is_pruned(model)]
+
+
+def loader_with_workers(torch):
+    """Samples that are dicts, fetched by processes, in the order of a generator; a sampler of some samples."""
+    data = torch.utils.data
+
+    class Squares(data.Dataset):
+        def __len__(self):
+            return 7
+
+        def __getitem__(self, i):
+            return {"x": torch.tensor([float(i)]), "y": (i * i, str(i))}
+    found = []
+    for workers in (0, 2):
+        for batch in data.DataLoader(Squares(), batch_size=3, num_workers=workers, drop_last=True):
+            found += [batch["x"], batch["y"][0], [int(text) for text in batch["y"][1]]]
+    loader = data.DataLoader(torch.arange(10), batch_size=4, shuffle=True, generator=torch.Generator().manual_seed(3))
+    found += [batch for _ in range(2) for batch in loader]
+    some = data.SubsetRandomSampler([2, 0, 5], generator=torch.Generator().manual_seed(1))
+    return found + list(data.DataLoader(torch.arange(6) * 2, batch_size=2, sampler=some))
+
+
+def spectrally_normalized_critic(torch):
+    """A hinge loss; the largest singular value of the weight; the normalization made permanent."""
+    nn = torch.nn
+    torch.manual_seed(2)
+    critic = nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4), n_power_iterations=3), nn.LeakyReLU(0.2),
+                           nn.Linear(4, 1))
+    real, fake = torch.randn(16, 4), 0.5 * torch.randn(16, 4) + 1
+    optimizer = torch.optim.RMSprop(critic.parameters(), lr=0.01)
+    losses = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = (1 - critic(real)).relu().mean() + (1 + critic(fake)).relu().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+    norm = torch.linalg.matrix_norm(critic.eval()[0].weight, 2)
+    nn.utils.parametrize.remove_parametrizations(critic[0], "weight")
+    return [*losses, norm, critic[0].weight, len(critic.state_dict())]
