@@ -8,8 +8,9 @@ __all__ = ["MODULES", "NAMES"]
 
 MODULES = (
     "_C", "_dynamo", "accelerator", "amp", "ao", "backends", "compiler", "cpu", "distributed", "distributions", "func",
-    "functional", "futures", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim",
-    "profiler", "quantization", "run", "serialization", "sparse", "special", "testing", "torch_version", "utils", "version", "viz", "xpu",
+    "functional", "futures", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim", "profiler",
+    "quantization", "run", "serialization", "sparse", "special", "testing", "torch_version", "utils", "version", "viz",
+    "xpu",
 )
 
 # module -> its names, separated by spaces
@@ -29,13 +30,14 @@ NAMES = {
     "func": "vmap",
     "functional":
         "_assert abs_ acos_ acosh_ addmv_ alpha_dropout alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ "
-        "as_strided_ asarray asin_ asinh_ atan_ atanh_ bartlett_window batch_norm blackman_window ceil_ celu celu_ "
-        "clamp_ clamp_max_ clamp_min_ clip_ compiled_with_cxx11_abi conj conj_physical_ cos_ cosh_ cosine_similarity "
-        "deg2rad_ detach detach_ dropout dropout_ embedding erf_ erfc_ exp2_ exp_ expm1_ fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout fill_ "
-        "fix_ floor_ frac_ gradient get_num_interop_threads group_norm hamming_window hann_window hardshrink "
-        "i0_ index_put_ instance_norm is_conj is_neg is_same_size is_signed layer_norm log10_ log1p_ log2_ log_ logit_ "
-        "lu lu_solve lu_unpack nan_to_num_ narrow_copy neg_ negative_ pairwise_distance pca_lowrank per_channel_affine per_channel_symmetric per_tensor_affine per_tensor_symmetric prelu qint32 qint8 quint8 rad2deg_ range "
-        "reciprocal_ relu_ resize_as_ rms_norm round_ rsqrt_ selu selu_ set_anomaly_enabled "
-        "set_flush_denormal set_num_interop_threads sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ svd_lowrank tan_ tanh_ threshold_ triangular_solve "
-        "trunc_ typename unravel_index xlogy_ zero_",
+        "as_strided_ asarray asin_ asinh_ atan_ atanh_ bartlett_window batch_norm blackman_window ceil_ celu celu_ clamp_ "
+        "clamp_max_ clamp_min_ clip_ compiled_with_cxx11_abi conj conj_physical_ cos_ cosh_ cosine_similarity deg2rad_ "
+        "detach detach_ dropout dropout_ embedding erf_ erfc_ exp2_ exp_ expm1_ fake_quantize_per_channel_affine "
+        "fake_quantize_per_tensor_affine feature_alpha_dropout fill_ fix_ floor_ frac_ get_num_interop_threads gradient "
+        "group_norm hamming_window hann_window hardshrink i0_ index_put_ instance_norm is_conj is_neg is_same_size "
+        "is_signed layer_norm log10_ log1p_ log2_ log_ logit_ lu lu_solve lu_unpack nan_to_num_ narrow_copy neg_ "
+        "negative_ pairwise_distance pca_lowrank per_channel_affine per_channel_symmetric per_tensor_affine "
+        "per_tensor_symmetric prelu qint32 qint8 quint8 rad2deg_ range reciprocal_ relu_ resize_as_ rms_norm round_ "
+        "rsqrt_ selu selu_ set_anomaly_enabled set_flush_denormal set_num_interop_threads sigmoid_ sin_ sinc_ sinh_ sqrt_ "
+        "square_ svd_lowrank tan_ tanh_ threshold_ triangular_solve trunc_ typename unravel_index xlogy_ zero_",
 }

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad.creation import arange, as_tensor, zeros
-from minigrad.creation import _legacy
+from minigrad.creation import _legacy, arange, as_tensor, zeros
 from minigrad.errors import ShapeError
 from minigrad.ops import addmm as _addmm
-from minigrad.ops import matmul, where
 from minigrad.ops import log_softmax as _log_softmax
+from minigrad.ops import matmul, where
 from minigrad.ops import softmax as _softmax
 from minigrad.ops.base.rule import tensor_argument
 
@@ -43,8 +42,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
     """Make a tensor from the places and the values of its entries; the others are 0. It is stored dense.
 
     Args:
-        indices (Tensor or nested list): (d, n), the n places, one index for each of the first d dimensions. With only a size, in the
-            form ``sparse_coo_tensor((2, 3))``, all entries are 0.
+        indices (Tensor or nested list): (d, n), the n places, one index for each of the first d dimensions. With a size alone,
+            ``sparse_coo_tensor((2, 3))``, all entries are 0.
         values (Tensor or list): (n, ...), the values. Values of the same place are added.
         size (sequence of int, optional): the shape; by default the smallest one that holds all places.
         dtype, device, requires_grad: of the result.
@@ -77,7 +76,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, *,
                       dtype: DType | None = None, device: Device | str | None = None, pin_memory: bool = False,
                       requires_grad: bool = False, check_invariants: bool | None = None) -> Tensor:
-    """Make a matrix from its rows of entries: row i has the entries from `crow_indices[i]` to `crow_indices[i + 1]`. It is stored dense.
+    """Make a matrix from its rows of entries: row i has those from `crow_indices[i]` to `crow_indices[i + 1]`. It is stored dense.
 
     Args:
         crow_indices (Tensor or list): (rows + 1), where the entries of each row begin.

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
     from types import EllipsisType
+    from typing import IO
 
     from minigrad.dtypes import Device
     from minigrad.dtypes import dtype as DType

@@ -28,7 +28,7 @@ def gradient(input: Tensor, *, spacing: float | Sequence[float] | Sequence[Tenso
              dim: int | Sequence[int] | None = None, edge_order: int = 1) -> tuple[Tensor, ...]:
     """Estimate the derivatives of a function from its values on a grid, along each dimension.
 
-    Inside, with distances a to the left and b to the right neighbour: (a² f(x+b) - b² f(x-a) + (b² - a²) f(x)) / (a b (a + b)).
+    Inside, with the neighbours at x - a and x + b: (a² f(x+b) - b² f(x-a) + (b² - a²) f(x)) / (a b (a + b)).
 
     Args:
         input (Tensor): the values.

@@ -19,8 +19,17 @@ from minigrad.ops.base.rule import dimension, integer, tensor_argument
 if TYPE_CHECKING:
     from minigrad.types import Tensor
 
-__all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "per_channel_affine", "per_channel_symmetric",
-           "per_tensor_affine", "per_tensor_symmetric", "qint32", "qint8", "quint8"]
+__all__ = [
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_tensor_affine",
+    "per_channel_affine",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
+    "qint8",
+    "qint32",
+    "quint8",
+]
 
 
 class Named:

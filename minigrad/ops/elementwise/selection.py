@@ -7,6 +7,7 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOp
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -279,12 +280,14 @@ maximum = two_tensors(Maximum)
 minimum = two_tensors(Minimum)
 
 
-def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """z = input where condition, else other, elementwise.
+def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor | Number | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """z = input where condition, else other, elementwise. With a condition alone, the places where it is not 0.
 
     Args:
         condition (Tensor): bool. The three shapes broadcast together.
-        input, other (Tensor or number): of any dtypes, which are promoted.
+        input, other (Tensor or number): of any dtypes, which are promoted. Without both, the result is that of
+            ``condition.nonzero(as_tuple=True)``.
 
     The gradient goes to the operand that was chosen. Mirrors ``torch.where``.
 
@@ -294,13 +297,22 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
     >>> x = mg.tensor([-1., 2.])
     >>> mg.where(x > 0, x, 0.)
     tensor([0., 2.])
+    >>> mg.where(x > 0)
+    (tensor([1]),)
     """
     if out is not None:
         return into(out, where, condition, input, other)
     tensor_argument("where", condition, "condition")
+    if input is None and other is None:
+        from minigrad.ops.sort.searching import nonzero
+        return nonzero(condition, as_tuple=True)
     for position, x in ((2, input), (3, other)):
         if not isinstance(x, (TensorBase, *NUMBERS)):
             raise tensor_error("where", x, "input" if position == 2 else "other", position)
+    if condition.dtype.name == "uint8":
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated. Use a boolean condition instead.",
+                      UserWarning, stacklevel=2)
+        condition = cast(condition, BOOL)
     if condition.dtype is not BOOL:
         raise ShapeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                          f"{condition.dtype.name}", fix="compare: condition != 0")
