@@ -5,12 +5,13 @@ Mirrors ``torch/functional.py``, ``torch/_lowrank.py`` and ``aten/src/ATen/nativ
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportIndexIssue=false, reportCallIssue=false
 # (the results of ops have no types inside the package)
 from minigrad.errors import ShapeError, TensorValueError
-from minigrad.linalg import qr, svd
+from minigrad.linalg import qr, solve_triangular, svd
 from minigrad.ops import cat, matmul
 from minigrad.ops.base.rule import dimension, flag, integer, real, tensor_argument
 from minigrad.random import randn
@@ -51,8 +52,7 @@ def gradient(input: Tensor, *, spacing: float | Sequence[float] | Sequence[Tenso
     tensor_argument("gradient", input)
     dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     dims = [dimension(d, input.ndim) for d in dims]
-    single = isinstance(spacing, (int, float))
-    steps = [spacing] * len(dims) if single else list(spacing)
+    steps = [spacing] * len(dims) if isinstance(spacing, (int, float)) else list(spacing)
     if len(steps) != len(dims):
         raise ShapeError("MG-E302", "torch.gradient expected spacing to be unspecified, a scalar or a list with one entry for each "
                          f"dimension: {len(dims)} entries", found=f"{len(steps)}")
@@ -125,9 +125,6 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """
     tensor_argument("svd_lowrank", A, "A", 1)
     q = 6 if q is None else integer(q, "q", "svd_lowrank")
-    if A.ndim < 2 or not 0 <= q <= min(A.shape[-2:]):
-        raise TensorValueError("MG-E302", f"q(={q}) must be non-negative integer and not greater than min(m, n)",
-                               found=f"{tuple(A.shape)}")
     wide = A.shape[-2] < A.shape[-1]
     M = None if M is None else M.expand(A.shape)
     if wide:
@@ -157,7 +154,10 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     tensor([2.0000])
     """
     tensor_argument("pca_lowrank", A, "A", 1)
-    q = min(6, *A.shape[-2:]) if q is None else q
+    q = min(6, *A.shape[-2:]) if q is None else integer(q, "q", "pca_lowrank")
+    if A.ndim < 2 or not 0 <= q <= min(A.shape[-2:]):
+        raise TensorValueError("MG-E302", f"q(={q}) must be non-negative integer and not greater than min(m, n)",
+                               found=f"{tuple(A.shape)}")
     return svd_lowrank(A - A.mean(-2, keepdim=True) if flag(center, "center", "pca_lowrank") else A, q, niter)
 
 
@@ -170,11 +170,13 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
         A (Tensor): (..., m, m), triangular.
         upper, transpose, unitriangular (bool): A is upper triangular; solve with its transpose; its diagonal counts as 1.
 
-    >>> mg.triangular_solve(mg.tensor([[2.], [4.]]), mg.tensor([[1., 0.], [0., 2.]]))[0]
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     mg.triangular_solve(mg.tensor([[2.], [4.]]), mg.tensor([[1., 0.], [0., 2.]]))[0]
     tensor([[2.],
             [2.]])
     """
-    from minigrad.linalg import solve_triangular
+    warnings.warn("torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular", UserWarning, stacklevel=2)
     tensor_argument("triangular_solve", b, "b", 1)
     if flag(transpose, "transpose", "triangular_solve"):
         return solve_triangular(A.mT, b, upper=not upper, unitriangular=unitriangular), A

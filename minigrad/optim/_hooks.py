@@ -37,14 +37,15 @@ def run_hooks(optimizer, kind, *args):
 
 
 def call_step(optimizer, *args, **kwargs):
-    """A step with the hooks before and after it."""
+    """A step with the hooks before and after it. They see the optimizer as the first of `args`, as in PyTorch."""
+    args = optimizer, *args
     for hook in list(hooks_of(optimizer, "step_pre").values()):
         result = hook(optimizer, args, kwargs)
         if result is not None:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise RuntimeError(f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
             args, kwargs = result
-    found = type(optimizer).step(optimizer, *args, **kwargs)
+    found = type(optimizer).step(*args, **kwargs)
     for hook in list(hooks_of(optimizer, "step_post").values()):
         hook(optimizer, args, kwargs)
     return found
