@@ -8,9 +8,9 @@ __all__ = ["MODULES", "NAMES"]
 
 MODULES = (
     "_C", "_dynamo", "accelerator", "amp", "ao", "backends", "compiler", "cpu", "distributed", "distributions", "func",
-    "functional", "futures", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim", "profiler",
-    "quantization", "run", "serialization", "sparse", "special", "testing", "torch_version", "utils", "version", "viz",
-    "xpu",
+    "functional", "functorch", "futures", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx",
+    "optim", "profiler", "quantization", "run", "serialization", "sparse", "special", "testing", "torch_version", "utils",
+    "version", "viz", "xpu",
 )
 
 # module -> its names, separated by spaces
@@ -26,7 +26,7 @@ NAMES = {
     "nn.functional": "threshold",
     "run": "as_torch",
     "serialization": "load save",
-    "sparse": "dsmm hspmm smm sparse_coo_tensor sparse_csr_tensor spmm",
+    "sparse": "dsmm sparse_coo_tensor sparse_csr_tensor spmm",
     "func": "vmap",
     "functional":
         "_assert abs_ acos_ acosh_ addmv_ alpha_dropout alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ "

@@ -52,7 +52,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
     Mirrors ``torch.sparse_coo_tensor``.
 
     Raises:
-        RuntimeError: `indices` does not have 2 dimensions, or not as many places as there are values; or a place is outside the shape.
+        RuntimeError: `indices` does not have 2 dimensions, or not as many places as there are values; or a place is outside.
 
     >>> mg.sparse_coo_tensor([[0, 1], [2, 0]], [3., 4.], (2, 3))
     tensor([[0., 0., 3.],
@@ -68,8 +68,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
     if size is None:
         size = [*(indices.amax(1) + 1).tolist(), *values.shape[1:]]
     if indices.numel() and (bool((indices < 0).any()) or bool((indices.amax(1) >= as_tensor(list(size)[:len(indices)])).any())):
-        raise ShapeError("MG-E301", "size is inconsistent with indices: an index is outside the shape", expected=f"below {tuple(size)}",
-                         found=f"{indices.amax(1).tolist()}")
+        raise ShapeError("MG-E301", "size is inconsistent with indices: an index is outside the shape",
+                         expected=f"below {tuple(size)}", found=f"{indices.amax(1).tolist()}")
     found = zeros(*size, dtype=values.dtype, device=values.device)
     found = found.index_put(tuple(indices), values, accumulate=True)
     return found.detach().requires_grad_() if requires_grad else found
@@ -150,7 +150,7 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     return matmul(sparse, dense)
 
 
-spmm = smm = dsmm = hspmm = mm
+spmm = dsmm = mm
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:

@@ -8,6 +8,7 @@ Mirrors ``torch/types.py``.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ Storage: TypeAlias = Any
 
 def __getattr__(name):
     """The classes that the annotations name, when a program asks for one: ``from torch.types import Device``."""
-    import minigrad
+    minigrad = sys.modules["minigrad"]
     if name in ("Tensor", "Size"):
         return getattr(minigrad, name)
     if name == "Device":

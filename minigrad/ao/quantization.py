@@ -121,7 +121,10 @@ class MovingAveragePerChannelMinMaxObserver(MovingAverageMinMaxObserver):
 
 
 class HistogramObserver(MinMaxObserver):
-    """Here a `MinMaxObserver`; PyTorch searches a histogram for the best range. Mirrors ``torch.ao.quantization.HistogramObserver``."""
+    """Here a `MinMaxObserver`; PyTorch searches a histogram for the best range.
+
+    Mirrors ``torch.ao.quantization.HistogramObserver``.
+    """
 
 
 # ---- rounding -------------------------------------------------------------------------------------
@@ -294,7 +297,9 @@ def watch_outputs(model, inplace, inner):
 def rounded_forward(layer, x):
     """The forward of a layer with its rounded weight."""
     weight = layer.weight_fake_quant(layer.weight)
-    return nn.functional.linear(x, weight, layer.bias) if isinstance(layer, nn.Linear) else layer._conv_forward(x, weight, layer.bias)
+    if isinstance(layer, nn.Linear):
+        return nn.functional.linear(x, weight, layer.bias)
+    return layer._conv_forward(x, weight, layer.bias)
 
 
 def round_weight(layer, qconfig):

@@ -18,7 +18,7 @@ WRONG_IN_PYTORCH = {
     "var_mean": "out", "true_divide": "dividend divisor", "unsafe_split": "tensor split_size_or_sections", "bmm": "batch2",
     "dot": "other", "hsplit": "split_size_or_sections", "vsplit": "split_size_or_sections", "dsplit": "split_size_or_sections",
     "fmod": "divisor", "fmod_": "divisor", "remainder": "divisor", "remainder_": "divisor", "index_copy": "tensor2",
-    "index_copy_": "tensor", "masked_scatter": "tensor", "matmul": "tensor2", "narrow": "dimension", "take": "indices",
+    "index_copy_": "tensor", "to_sparse": "sparseDims", "masked_scatter": "tensor", "matmul": "tensor2", "narrow": "dimension", "take": "indices",
     "type_as": "tensor", "where": "y", "narrow_copy": "dimension", "resize_as_": "tensor", "arctanh_": "other", "atanh_": "other", "qr": "List",
     **dict.fromkeys(["div", "div_", "divide", "divide_", "floor_divide", "floor_divide_", "mul", "mul_", "multiply", "multiply_",
                      "true_divide_"], "value"), "Tensor.true_divide": "value",

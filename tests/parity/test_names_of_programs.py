@@ -78,7 +78,7 @@ def test_sparse_and_old_names(snippet):
     "m.testing.make_tensor((2, 3), dtype=m.float64, device='cpu', noncontiguous=True, requires_grad=True).is_contiguous()",
     "m.nn.init._calculate_correct_fan(m.ones(2, 3), 'fan_in'), m.nn.init._no_grad_fill_(m.ones(2), 3.)",
     "m.nn.modules.module._addindent('a\\nb\\n\\nc', 2)", "m.distributions.utils._standard_normal((2,), m.float32, None).shape",
-    "m.nn.Embedding(3, 2, sparse=True)(m.tensor([1])).shape",
+    "m.nn.Embedding(3, 2, sparse=True)(m.tensor([1])).shape", "m.utils.data.DataLoader[int] | None and m.utils.data.Dataset[int] and 1",
 ])
 def test_snippets(snippet):
     same(snippet)

@@ -77,7 +77,7 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """z = log of the probability that a standard normal number is below x. Mirrors ``torch.special.log_ndtr``.
 
     >>> mg.special.log_ndtr(mg.tensor([0., -30.]))
-    tensor([  -0.6931, -454.3212])
+    tensor([  -0.6931, -454.3213])
     """
     def function(x):
         low, high = where(x < -1, x, -1.0), where(x < -1, 0.0, x)

@@ -42,7 +42,7 @@ from minigrad.ops.base.rule import (
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
-__all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign", "where"]
+__all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign"]
 
 
 # Types of limits for which clamp needs no type promotion.
@@ -280,14 +280,12 @@ maximum = two_tensors(Maximum)
 minimum = two_tensors(Minimum)
 
 
-def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor | Number | None = None, *,
-          out: Tensor | None = None) -> Tensor:
-    """z = input where condition, else other, elementwise. With a condition alone, the places where it is not 0.
+def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+    """z = input where condition, else other, elementwise. `minigrad.where` is in ``ops/sort/searching.py``: it has one more form.
 
     Args:
         condition (Tensor): bool. The three shapes broadcast together.
-        input, other (Tensor or number): of any dtypes, which are promoted. Without both, the result is that of
-            ``condition.nonzero(as_tuple=True)``.
+        input, other (Tensor or number): of any dtypes, which are promoted.
 
     The gradient goes to the operand that was chosen. Mirrors ``torch.where``.
 
@@ -297,15 +295,10 @@ def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor
     >>> x = mg.tensor([-1., 2.])
     >>> mg.where(x > 0, x, 0.)
     tensor([0., 2.])
-    >>> mg.where(x > 0)
-    (tensor([1]),)
     """
     if out is not None:
         return into(out, where, condition, input, other)
     tensor_argument("where", condition, "condition")
-    if input is None and other is None:
-        from minigrad.ops.sort.searching import nonzero
-        return nonzero(condition, as_tuple=True)
     for position, x in ((2, input), (3, other)):
         if not isinstance(x, (TensorBase, *NUMBERS)):
             raise tensor_error("where", x, "input" if position == 2 else "other", position)

@@ -50,7 +50,7 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 
 
 def check_format(function, value, also=()):
-    """Return `value`, a memory format or None. Raise `RuntimeError` for channels_last unless it is in `also`, `TypeError` for others."""
+    """Return `value`, a memory format or None. Raise `RuntimeError` for channels_last that is not in `also`, else `TypeError`."""
     if value is None:
         return None
     if not isinstance(value, memory_format):

@@ -166,7 +166,7 @@ def channels_last(torch):
         scaler.step(optimizer)
         scaler.update()
         losses.append(loss.item())
-    return [losses, inner[0].weight.stride(), x.is_contiguous(memory_format=torch.channels_last)]
+    return [losses, outer[1][0].weight.stride(), x.is_contiguous(memory_format=torch.channels_last)]
 
 
 def lookahead(torch):
