@@ -243,7 +243,8 @@ def test_attention_and_benchmark_modules():
     "from torch.utils.data._utils.collate import default_collate, default_convert", "from torch.types import Number, Device, _size, Tensor",
     "from torch.functional import Tensor, einsum, norm", "import torch.backends.quantized; torch.backends.quantized.engine = 'qnnpack'",
     "from torch.nn.attention import SDPBackend", "import torch.utils.benchmark as benchmark", "import torch.ao.quantization, torch.quantization",
-    "from torch.optim.optimizer import Optimizer, required, ParamsT", "from torch import GradScaler", "from torch.sparse import mm, FloatTensor"])
+    "from torch.optim.optimizer import Optimizer, required, ParamsT", "from torch import GradScaler",
+    "from functorch import make_functional, vmap, grad", "from torch.sparse import mm, FloatTensor"])
 def test_imports(line):
     """Lines at the top of programs: each runs in a process of its own."""
     program = f"import minigrad.run; minigrad.run.as_torch(); import torch; {line}"
@@ -268,3 +269,27 @@ def test_assertions_and_old_methods():
     assert mg.equal(first, mg.rand(1))
     with pytest.raises(mg.linalg.LinAlgError):
         mg.linalg.lu_factor_ex(mg.zeros(2, 2), check_errors=True)
+
+
+def test_functorch():
+    """Gradients of single examples and an ensemble, in the older way."""
+    from minigrad.functorch import combine_state_for_ensemble, grad, make_functional, make_functional_with_buffers, vmap
+    mg.manual_seed(0)
+    model, x = mg.nn.Linear(3, 1), mg.randn(4, 3)
+    f, params = make_functional(model)
+    found = vmap(grad(lambda params, x: f(params, x).sum()), (None, 0))(params, x)
+    assert mg.allclose(found[0][:, 0], x) and all(p.requires_grad for p in params)
+    assert not any(p.requires_grad for p in make_functional(model, disable_autograd_tracking=True)[1])
+    norm = mg.nn.Sequential(model, mg.nn.BatchNorm1d(1)).eval()
+    g, params, buffers = make_functional_with_buffers(norm)
+    assert mg.equal(g(params, buffers, x), norm(x)) and len(buffers) == 3
+    with pytest.raises(RuntimeError, match="has buffers"):
+        make_functional(norm)
+    h, params, buffers = combine_state_for_ensemble([mg.nn.Linear(3, 1) for _ in range(2)])
+    assert vmap(h, (0, 0, None))(params, buffers, x).shape == (2, 4, 1) and buffers == ()
+    with pytest.raises(RuntimeError):
+        combine_state_for_ensemble([model, norm])
+    with pytest.raises(RuntimeError):
+        combine_state_for_ensemble([])
+    replaced = mg.func.replace_all_batch_norm_modules_(norm)
+    assert replaced is norm and norm[1].running_mean is None and not norm[1].track_running_stats
