@@ -29,7 +29,7 @@ except ModuleNotFoundError as error:
 __all__ = ["BFloat16Tensor", "bfloat16"]
 
 _numpy = np.dtype(ml_dtypes.bfloat16)
-_limits = SimpleNamespace(bits=16, dtype="bfloat16", resolution=0.01, **{
+_limits = SimpleNamespace(bits=16, dtype="bfloat16", precision=2, resolution=0.01, **{
     name: float(getattr(ml_dtypes.finfo(_numpy), name)) for name in ("eps", "max", "min", "smallest_normal", "tiny")})
 bfloat16 = add_bfloat16(rounding_kernels(kernels.CPU, kernels.NUMPY, _numpy), _limits)
 TENSOR_TYPES["BFloat16Tensor"] = bfloat16

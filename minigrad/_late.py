@@ -9,9 +9,9 @@ __all__ = ["METHODS", "MODULES", "NAMES"]
 
 MODULES = (
     "_C", "_dynamo", "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft",
-    "func", "functional", "futures", "grading", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim",
-    "profiler", "quantization", "random", "run", "serialization", "sparse", "special", "testing", "torch_version", "utils", "version",
-    "viz", "xpu",
+    "func", "functional", "functorch", "futures", "grading", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn",
+    "onnx", "optim", "profiler", "quantization", "random", "run", "serialization", "sparse", "special", "testing",
+    "torch_version", "utils", "version", "viz", "xpu",
 )
 
 # module -> its names, separated by spaces
@@ -30,7 +30,7 @@ NAMES = {
         "randint randint_like randn randn_like randperm seed set_rng_state",
     "run": "as_torch",
     "serialization": "load save",
-    "sparse": "dsmm hspmm smm sparse_coo_tensor sparse_csr_tensor spmm",
+    "sparse": "dsmm sparse_coo_tensor sparse_csr_tensor spmm",
     "func": "vmap",
     "functional":
         "_assert abs_ acos_ acosh_ addmv_ alpha_dropout alpha_dropout_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ "

@@ -14,7 +14,6 @@ from minigrad._core.record.promotion import set_default_dtype as _set_default_dt
 from minigrad.errors import AutogradTypeError, ShapeError
 
 if TYPE_CHECKING:
-    from typing import Any
 
     from minigrad.types import DeviceLike, DType, Number, Tensor
 
@@ -231,9 +230,11 @@ class Limits:
         self.names = ("min", "max") if name == "iinfo" else ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
         for key in self.names:
             setattr(self, key, float(getattr(numbers, key)) if name == "finfo" else getattr(numbers, key))
+        if name == "finfo":
+            self.resolution = float(f"1e-{numbers.precision}")
 
     def __repr__(self):
-        limits = [f"{key}={getattr(self, key):{'d' if len(self.names) == 2 else '.6g'}}" for key in self.names]
+        limits = [f"{key}={getattr(self, key):.6g}" for key in self.names]
         return f"{'iinfo' if len(self.names) == 2 else 'finfo'}({', '.join(limits)}, dtype={self.dtype})"
 
 

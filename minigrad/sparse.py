@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad.creation import arange, as_tensor, zeros
-from minigrad.creation import _legacy
+from minigrad.creation import _legacy, arange, as_tensor, zeros
 from minigrad.errors import ShapeError
 from minigrad.ops import addmm as _addmm
-from minigrad.ops import matmul, where
 from minigrad.ops import log_softmax as _log_softmax
+from minigrad.ops import matmul, where
 from minigrad.ops import softmax as _softmax
 from minigrad.ops.base.rule import tensor_argument
 
@@ -43,8 +42,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
     """Make a tensor from the places and the values of its entries; the others are 0. It is stored dense.
 
     Args:
-        indices (Tensor or nested list): (d, n), the n places, one index for each of the first d dimensions. With only a size, in the
-            form ``sparse_coo_tensor((2, 3))``, all entries are 0.
+        indices (Tensor or nested list): (d, n), the n places, one index for each of the first d dimensions. With a size alone,
+            ``sparse_coo_tensor((2, 3))``, all entries are 0.
         values (Tensor or list): (n, ...), the values. Values of the same place are added.
         size (sequence of int, optional): the shape; by default the smallest one that holds all places.
         dtype, device, requires_grad: of the result.
@@ -53,8 +52,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
     Mirrors ``torch.sparse_coo_tensor``.
 
     Raises:
-        RuntimeError: `indices` does not have 2 dimensions, or not as many places as there are values.
-        IndexError: a place is outside the shape.
+        RuntimeError: `indices` does not have 2 dimensions, or not as many places as there are values; or a place is outside.
 
     >>> mg.sparse_coo_tensor([[0, 1], [2, 0]], [3., 4.], (2, 3))
     tensor([[0., 0., 3.],
@@ -69,6 +67,9 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
                          found=f"{tuple(indices.shape)} and {tuple(values.shape)}")
     if size is None:
         size = [*(indices.amax(1) + 1).tolist(), *values.shape[1:]]
+    if indices.numel() and (bool((indices < 0).any()) or bool((indices.amax(1) >= as_tensor(list(size)[:len(indices)])).any())):
+        raise ShapeError("MG-E301", "size is inconsistent with indices: an index is outside the shape",
+                         expected=f"below {tuple(size)}", found=f"{indices.amax(1).tolist()}")
     found = zeros(*size, dtype=values.dtype, device=values.device)
     found = found.index_put(tuple(indices), values, accumulate=True)
     return found.detach().requires_grad_() if requires_grad else found
@@ -77,7 +78,7 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
 def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, *,
                       dtype: DType | None = None, device: Device | str | None = None, pin_memory: bool = False,
                       requires_grad: bool = False, check_invariants: bool | None = None) -> Tensor:
-    """Make a matrix from its rows of entries: row i has the entries from `crow_indices[i]` to `crow_indices[i + 1]`. It is stored dense.
+    """Make a matrix from its rows of entries: row i has those from `crow_indices[i]` to `crow_indices[i + 1]`. It is stored dense.
 
     Args:
         crow_indices (Tensor or list): (rows + 1), where the entries of each row begin.
@@ -149,7 +150,7 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     return matmul(sparse, dense)
 
 
-spmm = smm = dsmm = hspmm = mm
+spmm = dsmm = mm
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, beta: float = 1.0, alpha: float = 1.0) -> Tensor:

@@ -494,8 +494,8 @@ def install_methods(functions):
 
 
 # Methods that few programs call.
-_SPARSE = ("_indices", "_nnz", "_values", "coalesce", "col_indices", "crow_indices", "dense_dim", "indices", "is_coalesced", "sparse_dim",
-           "sparse_mask", "to_sparse", "to_sparse_coo", "to_sparse_csr", "values")
+_SPARSE = ("_indices", "_nnz", "_values", "coalesce", "col_indices", "crow_indices", "dense_dim", "indices", "is_coalesced",
+           "sparse_dim", "sparse_mask", "to_sparse", "to_sparse_coo", "to_sparse_csr", "values")
 
 _LAYERS = ("hardshrink", "lu", "lu_solve", "prelu")
 

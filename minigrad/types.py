@@ -8,11 +8,14 @@ Mirrors ``torch/types.py``.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
     from types import EllipsisType
+    from typing import IO
 
     from minigrad.dtypes import Device
     from minigrad.dtypes import dtype as DType
@@ -37,7 +40,7 @@ Storage: TypeAlias = Any
 
 def __getattr__(name):
     """The classes that the annotations name, when a program asks for one: ``from torch.types import Device``."""
-    import minigrad
+    minigrad = sys.modules["minigrad"]
     if name in ("Tensor", "Size"):
         return getattr(minigrad, name)
     if name == "Device":

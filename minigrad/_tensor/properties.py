@@ -63,5 +63,14 @@ def set_volatile(self, value):
     warnings.warn("volatile was removed and now has no effect. Use `with minigrad.no_grad():` instead.", UserWarning, stacklevel=2)
 
 
-METHODS = {"get_device": get_device, "is_set_to": is_set_to, "layout": property(layout_of),
+def grad_of(self):
+    """`grad` under the name that programs of several processes assign to. Mirrors ``torch.Tensor._grad``."""
+    return self.grad
+
+
+def set_grad(self, value):
+    self.grad = value
+
+
+METHODS = {"_grad": property(grad_of, set_grad), "get_device": get_device, "is_set_to": is_set_to, "layout": property(layout_of),
            "volatile": property(volatile, set_volatile)}

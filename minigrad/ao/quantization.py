@@ -1,13 +1,15 @@
-"""Quantization in simulation: training with rounded weights and activations, without 8-bit numbers. Mirrors ``torch/ao/quantization``.
+"""Quantization in simulation: training with rounded weights and activations, without 8-bit numbers.
 
     model.qconfig = get_default_qat_qconfig("fbgemm")
     prepare_qat(model, inplace=True)        layers round their weights and their outputs, and learn the ranges
     ... train ...
     convert(model.eval(), inplace=True)     the weights become the rounded ones, and the ranges stay as they are
 
-An observer follows the smallest and the largest number, and computes a scale and a zero point from them. A `FakeQuantize` rounds with
-these: see ``functional/_fake_quantize.py``. In PyTorch, `convert` and `quantize_dynamic` put layers in place that compute with 8-bit
-integers; here the layers stay, and compute with rounded float32 weights. The size of a saved model does not shrink.
+An observer follows the smallest and the largest number, and computes a scale and a zero point from them. A `FakeQuantize` rounds
+with these: see ``functional/_fake_quantize.py``. In PyTorch, `convert` and `quantize_dynamic` replace layers by ones that compute
+with 8-bit integers; here the layers stay, and compute with rounded float32 weights. The file of a saved model does not get smaller.
+
+Mirrors ``torch/ao/quantization``.
 """
 
 import copy
@@ -18,16 +20,22 @@ from minigrad import nn
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import ones, tensor, zeros
 from minigrad.functional._fake_quantize import (
-    fake_quantize_per_channel_affine, fake_quantize_per_tensor_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric, qint8,
-    quint8)
+    fake_quantize_per_channel_affine,
+    fake_quantize_per_tensor_affine,
+    per_channel_symmetric,
+    per_tensor_affine,
+    per_tensor_symmetric,
+    qint8,
+    quint8,
+)
 from minigrad.nn.utils.fusion import fuse_conv_bn_eval
 
 __all__ = ["DeQuantStub", "FakeQuantize", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "MinMaxObserver",
-           "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver", "PerChannelMinMaxObserver", "QConfig", "QuantStub",
-           "QuantWrapper", "convert", "default_dynamic_qconfig", "default_fake_quant", "default_observer", "default_qat_qconfig",
-           "default_qconfig", "default_weight_fake_quant", "default_weight_observer", "disable_fake_quant", "disable_observer",
-           "enable_fake_quant", "enable_observer", "fuse_modules", "fuse_modules_qat", "get_default_qat_qconfig", "get_default_qconfig",
-           "prepare", "prepare_qat", "quantize_dynamic"]
+           "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver", "PerChannelMinMaxObserver", "QConfig",
+           "QuantStub", "QuantWrapper", "convert", "default_dynamic_qconfig", "default_fake_quant", "default_observer",
+           "default_qat_qconfig", "default_qconfig", "default_weight_fake_quant", "default_weight_observer",
+           "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer", "fuse_modules", "fuse_modules_qat",
+           "get_default_qat_qconfig", "get_default_qconfig", "prepare", "prepare_qat", "quantize_dynamic"]
 
 QConfig = namedtuple("QConfig", ["activation", "weight"])
 
@@ -113,7 +121,10 @@ class MovingAveragePerChannelMinMaxObserver(MovingAverageMinMaxObserver):
 
 
 class HistogramObserver(MinMaxObserver):
-    """Here a `MinMaxObserver`; PyTorch searches a histogram for the best range. Mirrors ``torch.ao.quantization.HistogramObserver``."""
+    """Here a `MinMaxObserver`; PyTorch searches a histogram for the best range.
+
+    Mirrors ``torch.ao.quantization.HistogramObserver``.
+    """
 
 
 # ---- rounding -------------------------------------------------------------------------------------
@@ -168,7 +179,8 @@ class FakeQuantize(nn.Module):
         if not self.fake_quant_enabled[0]:
             return X
         if observer.channels:
-            return fake_quantize_per_channel_affine(X, self.scale, self.zero_point, observer.ch_axis, observer.quant_min, observer.quant_max)
+            return fake_quantize_per_channel_affine(X, self.scale, self.zero_point, observer.ch_axis, observer.quant_min,
+                                                    observer.quant_max)
         return fake_quantize_per_tensor_affine(X, self.scale, self.zero_point, observer.quant_min, observer.quant_max)
 
     def extra_repr(self):
@@ -214,7 +226,8 @@ def get_default_qconfig(backend="x86", version=0):
 def get_default_qat_qconfig(backend="x86", version=1):
     """The usual rounding in training. Mirrors ``torch.ao.quantization.get_default_qat_qconfig``."""
     if backend == "qnnpack":
-        return QConfig(FakeQuantize.with_args(observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255), default_weight_fake_quant)
+        return QConfig(FakeQuantize.with_args(observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255),
+                       default_weight_fake_quant)
     weight = FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAveragePerChannelMinMaxObserver, quant_min=-128, quant_max=127,
                                                      dtype=qint8, qscheme=per_channel_symmetric)
     return QConfig(FusedMovingAvgObsFakeQuantize.with_args(observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255,
@@ -284,7 +297,9 @@ def watch_outputs(model, inplace, inner):
 def rounded_forward(layer, x):
     """The forward of a layer with its rounded weight."""
     weight = layer.weight_fake_quant(layer.weight)
-    return nn.functional.linear(x, weight, layer.bias) if isinstance(layer, nn.Linear) else layer._conv_forward(x, weight, layer.bias)
+    if isinstance(layer, nn.Linear):
+        return nn.functional.linear(x, weight, layer.bias)
+    return layer._conv_forward(x, weight, layer.bias)
 
 
 def round_weight(layer, qconfig):
@@ -310,7 +325,8 @@ def prepare(model, inplace=False, allow_list=None, observer_non_leaf_module_list
     return watch_outputs(model, inplace, follow_weight)
 
 
-def convert(module, mapping=None, inplace=False, remove_qconfig=True, is_reference=False, convert_custom_config_dict=None, use_precomputed_fake_quant=False):
+def convert(module, mapping=None, inplace=False, remove_qconfig=True, is_reference=False, convert_custom_config_dict=None,
+            use_precomputed_fake_quant=False):
     """Round the weights for good, and keep the ranges as they are. Mirrors ``torch.ao.quantization.convert``."""
     module = module if inplace else copy.deepcopy(module)
     for part in list(module.modules()):

@@ -17,11 +17,12 @@ captures from outside is a constant for this derivative, and a variable for the 
 Mirrors ``torch.func``.
 """
 
+from minigrad.func._batch_norm import replace_all_batch_norm_modules_
 from minigrad.func._forward import jvp, linearize
 from minigrad.func._functional_call import functional_call
 from minigrad.func._jacobians import hessian, jacfwd, jacrev
 from minigrad.func._reverse import grad, grad_and_value, value_and_grad, vjp
 from minigrad.func._vmap import stack_module_state, vmap
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state",
-           "value_and_grad", "vjp", "vmap"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+           "replace_all_batch_norm_modules_", "stack_module_state", "value_and_grad", "vjp", "vmap"]

@@ -10,6 +10,8 @@
 Mirrors ``torch/functional.py`` and the functions of ``torch._C._VariableFunctions``.
 """
 
+import sys as _sys
+
 from minigrad.functional._estimates import *
 from minigrad.functional._estimates import __all__ as _estimates
 from minigrad.functional._fake_quantize import *
@@ -36,7 +38,7 @@ _of_the_root = {"Tensor", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag"
 
 def __getattr__(name):
     """The functions that `minigrad` has from other modules."""
-    import minigrad
+    minigrad = _sys.modules["minigrad"]
     if name == "F":
         return minigrad.nn.functional
     if name in _of_the_root and hasattr(minigrad, name):

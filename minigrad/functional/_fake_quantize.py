@@ -1,6 +1,6 @@
 """Rounding to the values of 8-bit integers, with the gradient passed straight through: what training for quantization needs.
 
-    q = round(x / scale + zero_point), clamped to [quant_min, quant_max]        z = (q - zero_point) scale
+    q = round(x / scale) + zero_point, clamped to [quant_min, quant_max]        z = (q - zero_point) scale
     dx = dz where q was not clamped, else 0
 
 Mirrors ``aten/src/ATen/native/quantized/FakeQuantPerTensorAffine.cpp`` and ``FakeQuantPerChannelAffine.cpp``.
@@ -19,8 +19,17 @@ from minigrad.ops.base.rule import dimension, integer, tensor_argument
 if TYPE_CHECKING:
     from minigrad.types import Tensor
 
-__all__ = ["fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "per_channel_affine", "per_channel_symmetric",
-           "per_tensor_affine", "per_tensor_symmetric", "qint32", "qint8", "quint8"]
+__all__ = [
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_tensor_affine",
+    "per_channel_affine",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
+    "qint8",
+    "qint32",
+    "quint8",
+]
 
 
 class Named:
@@ -48,12 +57,12 @@ class FakeQuantize(Function):
 
     @staticmethod
     def forward(x, scale, zero_point, quant_min, quant_max):
-        return ((x * (1 / scale) + zero_point).round().clamp(quant_min, quant_max) - zero_point) * scale
+        return (((x * (1 / scale)).round() + zero_point).clamp(quant_min, quant_max) - zero_point) * scale
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         x, scale, zero_point, quant_min, quant_max = inputs
-        q = (x * (1 / scale) + zero_point).round()
+        q = ((x * (1 / scale)).round() + zero_point)
         ctx.save_for_backward((q >= quant_min) & (q <= quant_max))
 
     @staticmethod

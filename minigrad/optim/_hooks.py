@@ -1,12 +1,23 @@
-"""Hooks of an optimizer: functions that it calls around a step, and when its state is saved or loaded. Mirrors ``torch/optim/optimizer.py``.
+"""Hooks of an optimizer: functions that it calls around a step, and when its state is saved or loaded.
 
-An optimizer without hooks has none of this: the first hook of a step puts `call_step` in place of its `step`.
+Mirrors ``torch/optim/optimizer.py``.
+
+An optimizer without hooks pays nothing: the first hook of a step makes `call_step` its `step`.
 """
+
+from __future__ import annotations
 
 import functools
 from collections import OrderedDict
+from typing import TYPE_CHECKING
 
-from minigrad._core.graph.handle import add_hook
+from minigrad._core.graph.handle import RemovableHandle, add_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from minigrad.optim.optimizer import Optimizer
 
 __all__ = ["register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook",
            "register_state_dict_pre_hook", "register_step_post_hook", "register_step_pre_hook", "run_hooks"]
@@ -18,7 +29,7 @@ def hooks_of(optimizer, kind):
 
 
 def run_hooks(optimizer, kind, *args):
-    """Call the hooks of one kind with `args`. What one returns replaces the last argument, unless it is None. Return the last argument."""
+    """Call the hooks of one kind with `args`; return the last argument, which a hook may replace by what it returns."""
     for hook in list(vars(optimizer).get(f"_optimizer_{kind}_hooks", {}).values()):
         result = hook(optimizer, *args)
         args = args if result is None or not args else (*args[:-1], result)
@@ -26,14 +37,15 @@ def run_hooks(optimizer, kind, *args):
 
 
 def call_step(optimizer, *args, **kwargs):
-    """A step with the hooks before and after it."""
+    """A step with the hooks before and after it. They see the optimizer as the first of `args`, as in PyTorch."""
+    args = optimizer, *args
     for hook in list(hooks_of(optimizer, "step_pre").values()):
         result = hook(optimizer, args, kwargs)
         if result is not None:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise RuntimeError(f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {result}.")
             args, kwargs = result
-    found = type(optimizer).step(optimizer, *args, **kwargs)
+    found = type(optimizer).step(*args, **kwargs)
     for hook in list(hooks_of(optimizer, "step_post").values()):
         hook(optimizer, args, kwargs)
     return found
@@ -50,7 +62,7 @@ def add(optimizer, kind, hook, prepend):
     return handle
 
 
-def register_step_pre_hook(self, hook):
+def register_step_pre_hook(self: Optimizer, hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` before each step; it may return new (args, kwargs).
 
     Mirrors ``torch.optim.Optimizer.register_step_pre_hook``.
@@ -63,7 +75,7 @@ def register_step_pre_hook(self, hook):
     return add(self, "step_pre", hook, False)
 
 
-def register_step_post_hook(self, hook):
+def register_step_post_hook(self: Optimizer, hook: Callable[..., Any]) -> RemovableHandle:
     """Call ``hook(optimizer, args, kwargs)`` after each step. Mirrors ``torch.optim.Optimizer.register_step_post_hook``.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)])
@@ -74,7 +86,7 @@ def register_step_post_hook(self, hook):
     return add(self, "step_post", hook, False)
 
 
-def register_state_dict_pre_hook(self, hook, prepend=False):
+def register_state_dict_pre_hook(self: Optimizer, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
     """Call ``hook(optimizer)`` before `state_dict`. Mirrors ``torch.optim.Optimizer.register_state_dict_pre_hook``.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)])
@@ -85,7 +97,7 @@ def register_state_dict_pre_hook(self, hook, prepend=False):
     return add(self, "state_dict_pre", hook, prepend)
 
 
-def register_state_dict_post_hook(self, hook, prepend=False):
+def register_state_dict_post_hook(self: Optimizer, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
     """Call ``hook(optimizer, state_dict)`` after `state_dict`; it may return another dict.
 
     Mirrors ``torch.optim.Optimizer.register_state_dict_post_hook``.
@@ -98,7 +110,7 @@ def register_state_dict_post_hook(self, hook, prepend=False):
     return add(self, "state_dict_post", hook, prepend)
 
 
-def register_load_state_dict_pre_hook(self, hook, prepend=False):
+def register_load_state_dict_pre_hook(self: Optimizer, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
     """Call ``hook(optimizer, state_dict)`` before `load_state_dict`; it may return another dict to load.
 
     Mirrors ``torch.optim.Optimizer.register_load_state_dict_pre_hook``.
@@ -111,7 +123,7 @@ def register_load_state_dict_pre_hook(self, hook, prepend=False):
     return add(self, "load_state_dict_pre", hook, prepend)
 
 
-def register_load_state_dict_post_hook(self, hook, prepend=False):
+def register_load_state_dict_post_hook(self: Optimizer, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
     """Call ``hook(optimizer)`` after `load_state_dict`. Mirrors ``torch.optim.Optimizer.register_load_state_dict_post_hook``.
 
     >>> optimizer = mg.optim.SGD([mg.zeros(1)])

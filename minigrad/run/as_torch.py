@@ -54,7 +54,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Find ``torch`` and ``torch.*`` in minigrad."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname == "torch" or fullname.startswith("torch."):
+        if fullname in ("torch", "functorch") or fullname.startswith("torch."):
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None
 
@@ -64,7 +64,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module):
         """Enter our module under PyTorch's name. `import` returns what it finds there, and leaves the module's own names alone."""
         name = module.__name__
-        sys.modules[name] = Torch(importlib.import_module("minigrad")) if name == "torch" else find_module(name)
+        if name == "functorch":     # the older name of torch.func, a package of its own
+            sys.modules[name] = importlib.import_module("minigrad.functorch")
+        else:
+            sys.modules[name] = Torch(importlib.import_module("minigrad")) if name == "torch" else find_module(name)
 
 
 def find_module(name):
@@ -119,7 +122,7 @@ class as_torch:
         if self.finder in sys.meta_path:
             sys.meta_path.remove(self.finder)
         if not any(isinstance(finder, Finder) for finder in sys.meta_path):
-            for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+            for name in [name for name in sys.modules if name in ("torch", "functorch") or name.startswith("torch.")]:
                 del sys.modules[name]
 
     def __enter__(self):

@@ -24,13 +24,13 @@ REASONS = {
            r"is_vulkan_available"):
         "part of PyTorch's dispatcher and of its builds. minigrad has `utils._python_dispatch`",
     (ANY, r".*quant.*|q_.*|q(u?)int.*|qscheme|qat|fake_.*|fbgemm.*|int_repr|intrinsic|fused_moving.*|choose_qparams.*"):
-        "quantization: minigrad computes gradients, and quantized numbers have none",
+        "quantized numbers: `ao.quantization` and `fake_quantize_per_tensor_affine` simulate them with float32",
     (ANY, r"cudnn_.*|miopen_.*|mkldnn_.*|native_.*|batch_norm_.*|.*_with_indices|boolean_dispatch|convolution|conv_tbc|"
           r"grid_sampler.*|affine_grid_generator|norm_except_dim|to_mkldnn|(scaled_)?grouped_mm|scaled_mm|constant_pad_nd"):
         "the function of one backend, behind a public one: use the function of `nn.functional`",
     (ANY, r".*sparse.*|.*_indices(_copy)?|indices|values|values_copy|indices_copy|h?spmm|hsmm|smm|d?smm|sspaddmm|saddmm|coalesce|"
-          r"is_coalesced|dense_dim|SparseAdam"):
-        "sparse tensors: use dense ones; `nn.Embedding` has dense gradients",
+          r"is_coalesced|dense_dim"):
+        "a layout of sparse tensors: `sparse_coo_tensor` and `to_sparse` are there, and make dense tensors",
     (ROOT, r".*autocast.*"):
         "older names of `amp.autocast` for single devices: use `amp.autocast`",
     (ROOT, r"(bit|float\d|u?int[1-7]$|uint(16|32|64)$|complex32|quint).*"):
@@ -67,7 +67,7 @@ REASONS = {
     (r"torch\.func", ANY): "works on PyTorch's compiled graphs: minigrad has none",
     (r"torch\.utils\.data", ANY): "a data pipe, deprecated in PyTorch: use `Dataset`, `IterableDataset` and `DataLoader`",
     (r"torch\.utils\.checkpoint", ANY): "for several devices: the random numbers of the CPU are kept with `preserve_rng_state`",
-    (r"torch\.linalg", ANY): "a factorization that few programs use: `linalg.solve`, `linalg.lu` and `linalg.qr` are there",
+    (r"torch\.linalg", ANY): "a factorization that few programs use: `linalg.solve`, `linalg.lu_factor` and `linalg.qr` are there",
     (r"torch\.special", ANY): "a function without a derivative in PyTorch, or rarely used; SciPy has it for `x.numpy()`",
     (r"torch\.library", ANY): "registers kernels with PyTorch's dispatcher: use `library.custom_op`",
 }

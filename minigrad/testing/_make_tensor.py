@@ -1,4 +1,4 @@
-"""`make_tensor` and `assert_allclose`, as PyTorch's own tests use them. Mirrors ``torch/testing/_creation.py`` and ``_comparison.py``."""
+"""`make_tensor` and `assert_allclose`, for tests. Mirrors ``torch/testing/_creation.py`` and ``_comparison.py``."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from minigrad.creation import as_tensor, empty
 from minigrad.dtypes import as_dtype, iinfo
 from minigrad.ops import stack, where
 from minigrad.random import randint
-from minigrad.testing._comparison import TOLERANCES, assert_close
 from minigrad.tensor import Tensor as _Tensor
+from minigrad.testing._comparison import TOLERANCES, assert_close
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["assert_allclose", "make_tensor"]
 
 
-def make_tensor(*shape: int | Sequence[int], dtype: DType, device: DeviceLike = "cpu", low: float | None = None, high: float | None = None,
-                requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
+def make_tensor(*shape: int | Sequence[int], dtype: DType, device: DeviceLike = "cpu", low: float | None = None,
+                high: float | None = None, requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
                 memory_format: Any = None) -> Tensor:
     """A tensor of uniform random numbers in [low, high). Mirrors ``torch.testing.make_tensor``.
 
@@ -49,8 +49,8 @@ def make_tensor(*shape: int | Sequence[int], dtype: DType, device: DeviceLike = 
         numbers = numbers.uniform_(-9 if low is None else low, 9 if high is None else high)
         found = found.copy_(numbers[..., 0] + 1j * numbers[..., 1]) if dtype.is_complex else numbers
     else:
-        least = iinfo(dtype).min
-        found = randint(max(least, -9 if low is None else int(low)), 10 if high is None else int(high), sizes, dtype=dtype, device=device)
+        low = max(iinfo(dtype).min, -9 if low is None else int(low))
+        found = randint(low, 10 if high is None else int(high), sizes, dtype=dtype, device=device)
     if exclude_zero:
         found = where(found == 0, as_tensor(1, dtype=dtype), found)
     if noncontiguous and sizes:
@@ -68,8 +68,8 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
     >>> with warnings.catch_warnings(action="ignore"):
     ...     mg.testing.assert_allclose(mg.ones(2), [1, 1])
     """
-    warnings.warn("`minigrad.testing.assert_allclose` is deprecated. Please use `minigrad.testing.assert_close` instead.", FutureWarning,
-                  stacklevel=2)
+    warnings.warn("`minigrad.testing.assert_allclose` is deprecated. Please use `minigrad.testing.assert_close` instead.",
+                  FutureWarning, stacklevel=2)
     actual = actual if isinstance(actual, _Tensor) else as_tensor(actual)
     expected = expected if isinstance(expected, _Tensor) else as_tensor(expected, dtype=actual.dtype)
     if rtol is None and atol is None:

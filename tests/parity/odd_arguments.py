@@ -36,7 +36,11 @@ SKIPPED = {
     "detach_", "is_inference", "compile", "device", "dtype", "finfo", "iinfo", "from_dlpack", "from_numpy", "frombuffer",
     "is_tensor", "is_storage", "is_grad_enabled", "set_grad_enabled", "no_grad", "enable_grad", "inference_mode",
     "is_inference_mode_enabled", "to", "cpu", "cuda", "pin_memory", "is_pinned", "type", "type_as", "as_strided_", "requires_grad_", "show_config", "typename",
-    "storage", "untyped_storage", "poisson", "memory_format", "new_tensor", "tensor", "as_tensor", "asarray", "promote_types", "result_type", "can_cast"}
+    "storage", "untyped_storage", "poisson", "memory_format", "new_tensor", "tensor", "as_tensor", "asarray", "promote_types", "result_type", "can_cast",
+    # sparse tensors, which are dense here; random numbers; older names
+    "sparse_coo_tensor", "sparse_csr_tensor", "spmm", "dsmm", "to_sparse", "to_sparse_coo", "to_sparse_csr", "coalesce", "is_coalesced",
+    "indices", "values", "sparse_dim", "dense_dim", "crow_indices", "col_indices", "sparse_mask", "to_dense", "pca_lowrank", "svd_lowrank",
+    "triangular_solve", "lu", "lu_solve"}
 
 
 @dataclass

@@ -18,7 +18,7 @@ WRONG_IN_PYTORCH = {
     "var_mean": "out", "true_divide": "dividend divisor", "unsafe_split": "tensor split_size_or_sections", "bmm": "batch2",
     "dot": "other", "hsplit": "split_size_or_sections", "vsplit": "split_size_or_sections", "dsplit": "split_size_or_sections",
     "fmod": "divisor", "fmod_": "divisor", "remainder": "divisor", "remainder_": "divisor", "index_copy": "tensor2",
-    "index_copy_": "tensor", "masked_scatter": "tensor", "matmul": "tensor2", "narrow": "dimension", "take": "indices",
+    "index_copy_": "tensor", "to_sparse": "sparseDims", "masked_scatter": "tensor", "matmul": "tensor2", "narrow": "dimension", "take": "indices",
     "type_as": "tensor", "where": "y", "narrow_copy": "dimension", "resize_as_": "tensor", "arctanh_": "other", "atanh_": "other", "qr": "List",
     **dict.fromkeys(["div", "div_", "divide", "divide_", "floor_divide", "floor_divide_", "mul", "mul_", "multiply", "multiply_",
                      "true_divide_"], "value"), "Tensor.true_divide": "value",
@@ -28,7 +28,6 @@ LEFT_OUT = {
     **dict.fromkeys(["addmm", "baddbmm", "bmm", "mm"], ("out_dtype", "PyTorch has it on CUDA only")),
     "load": ("map_location pickle_module weights_only mmap", "tests/test_serialization.py has the arguments of load and save"),
     "save": ("pickle_module pickle_protocol", "the same"),
-    "scatter_": ("reduce", "scatter_reduce has replaced it"), "scatter": ("reduce", "scatter_reduce has replaced it"),
     "to_dense": ("dtype masked_grad", "they are about sparse tensors"),
     "set_": ("storage_offset size stride", "a source is a tensor here: x.as_strided gives it another shape"),
     "svd": ("out", "mg.linalg.svd has it"), "uniform_": ("from", "it is in **old, because `from` is a word of Python"),
@@ -83,7 +82,7 @@ def test_documented_keywords():
             else:
                 missing.append(f"{path}({keyword}=)")
     assert not missing, ", ".join(missing)
-    assert excused > {"scatter_", "matmul"}
+    assert excused > {"to_dense", "matmul"}
 
 
 def with_keyword(path, parameter, name):

@@ -1,4 +1,4 @@
-"""Small programs of thirteen fields return the same numbers on minigrad and on PyTorch.
+"""Small programs of fifteen fields return the same numbers on minigrad and on PyTorch.
 
 `tests/parity/fields` holds the programs. Both libraries draw the same random numbers from a seed, so a program that trains on
 them is compared number by number.

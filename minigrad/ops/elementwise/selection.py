@@ -7,6 +7,7 @@ Mirrors ``tools/autograd/derivatives.yaml`` and ``aten/src/ATen/native/{BinaryOp
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +42,7 @@ from minigrad.ops.base.rule import (
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
-__all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign", "where"]
+__all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign"]
 
 
 # Types of limits for which clamp needs no type promotion.
@@ -280,7 +281,7 @@ minimum = two_tensors(Minimum)
 
 
 def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """z = input where condition, else other, elementwise.
+    """z = input where condition, else other, elementwise. `minigrad.where` is in ``ops/sort/searching.py``: it has one more form.
 
     Args:
         condition (Tensor): bool. The three shapes broadcast together.
@@ -301,6 +302,10 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
     for position, x in ((2, input), (3, other)):
         if not isinstance(x, (TensorBase, *NUMBERS)):
             raise tensor_error("where", x, "input" if position == 2 else "other", position)
+    if condition.dtype.name == "uint8":
+        warnings.warn("where received a uint8 condition tensor. This behavior is deprecated. Use a boolean condition instead.",
+                      UserWarning, stacklevel=2)
+        condition = cast(condition, BOOL)
     if condition.dtype is not BOOL:
         raise ShapeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                          f"{condition.dtype.name}", fix="compare: condition != 0")

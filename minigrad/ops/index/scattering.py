@@ -20,12 +20,25 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Linear, convert_number, op, tensor_argument, tensor_error
-from minigrad.ops.index.indexing import IndexSelect, gather_padded, linear_together, scatter_operands, slices, source_slices
+from minigrad.ops.index.indexing import (
+    IndexSelect,
+    ScatterAdd,
+    gather_padded,
+    linear_together,
+    scatter_operands,
+    slices,
+    source_slices,
+)
+from minigrad.ops.shape.clone_cast import cast
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Number, Tensor
 
 __all__ = ["index_copy", "index_fill", "scatter"]
+
+REDUCTIONS: dict[str, Any] = {}     # the rule that multiplies: take.py, which imports this file, enters it
 
 
 @op("index_fill")
@@ -134,7 +147,7 @@ class ScatterNumber(Linear):
 
 
 @in_place_too
-def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number):
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, reduce: str | None = None):
     """`input` with `src` stored at `index` along `dim`. Mirrors ``torch.scatter``.
 
     Args:
@@ -142,6 +155,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number):
         dim (int): the dimension that the indices count along.
         index (Tensor): int64 or int32; ``z[index[i, j], j] = src[i, j]`` for dim 0. No index should repeat.
         src (Tensor or number): a tensor of the dtype of `input`, in no dimension smaller than `index`; or a number.
+        reduce (str, optional): ``"add"`` or ``"multiply"``: combine with the old numbers instead. See also `scatter_reduce`.
 
     Raises:
         RuntimeError: the shapes do not fit, the dtypes differ, or an index is out of range.
@@ -150,6 +164,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number):
     >>> mg.zeros(3).scatter(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
+    if reduce is not None:
+        return scatter_combined(input, dim, index, src, reduce)
     if isinstance(src, TensorBase):
         if src.dtype is not input.dtype:
             raise ShapeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
@@ -160,6 +176,22 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number):
     src = convert_number(src, input.dtype)
     _, at, index = scatter_operands("scatter", input, dim, index, index)
     return ScatterNumber.op, (input, at, index, src)
+
+
+def scatter_combined(input, dim, index, src, reduce):
+    """`scatter` with a `reduce`: the rule that adds or multiplies, and its operands."""
+    if reduce not in ("add", "multiply"):
+        raise ShapeError("MG-E206", "reduce argument must be either add or multiply.", found=repr(reduce))
+    if not isinstance(src, TensorBase):
+        if not isinstance(src, NUMBERS):
+            raise tensor_error("scatter", src, "src", 4)
+        src = cast(tensor_argument("scatter", index, "index", 3) * 0, input.dtype) + convert_number(src, input.dtype)
+    src, at, index = scatter_operands("scatter_add", input, dim, index, src)
+    if reduce == "add":
+        return ScatterAdd.op, (input, src, at, index)
+    for d, n in enumerate(index.shape):
+        src = src.narrow(d, 0, n)
+    return REDUCTIONS[reduce], (input, src, at, index)
 
 
 @in_place_too

@@ -68,15 +68,13 @@ class Move(Linear):
 
 def has_channels_last(input, memory_format):
     """Whether the elements are in the order of `memory_format` already."""
-    from minigrad.ops.shape.views import permute
-    return input._meta.backend.kernels.contiguous(permute(input, channel_orders(memory_format, input.ndim)[0])._array)
+    return input._meta.backend.kernels.contiguous(input.permute(channel_orders(memory_format, input.ndim)[0])._array)
 
 
 def copy_channels_last(input, memory_format):
     """A copy of `input` in the order of `memory_format`, one of CHANNELS_LAST."""
-    from minigrad.ops.shape.views import permute
     last, first = channel_orders(memory_format, input.ndim)
-    return permute(call(Clone.op, (permute(input, last), False)), first)
+    return call(Clone.op, (input.permute(last), False)).permute(first)
 
 
 def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tensor:

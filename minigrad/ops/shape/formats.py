@@ -3,8 +3,8 @@
     strided                 the strides give the place of each element: the layout of all our tensors
     contiguous_format       row by row
     preserve_format         like the source tensor, if that has no gaps
-    channels_last           a tensor (N, C, H, W) in the order (N, H, W, C): only `contiguous`, `clone` and `to` make one, and the ops take
-                            it as they take any view. It saves no time here.
+    channels_last           a tensor (N, C, H, W) in the order (N, H, W, C): only `contiguous`, `clone` and `to` make one, and the
+                            ops take it as they take any view. It saves no time here.
 
 Mirrors ``torch/csrc/{Layout,MemoryFormat}.h``.
 """
@@ -50,7 +50,7 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 
 
 def check_format(function, value, also=()):
-    """Return `value`, a memory format or None; raise `RuntimeError` for channels_last unless it is in `also`, `TypeError` for no format."""
+    """Return `value`, a memory format or None. Raise `RuntimeError` for channels_last that is not in `also`, else `TypeError`."""
     if value is None:
         return None
     if not isinstance(value, memory_format):
