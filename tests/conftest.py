@@ -20,7 +20,7 @@ import minigrad as mg
 from minigrad._build import pure as _pure
 
 # The packages that some tests need. A run without one of them says so at its end.
-OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema"]
+OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema", "nbgrader", "jupytext"]
 TORCH = importlib.util.find_spec("torch") is not None
 collect_ignore = [] if TORCH else ["parity", "accuracy"]
 

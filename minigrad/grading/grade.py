@@ -15,7 +15,8 @@ import secrets
 import time
 from pathlib import Path
 
-from minigrad.grading.submission import SubmissionError, find_file, read_cells
+from minigrad.grading.server import failure
+from minigrad.grading.submission import SubmissionError, find_file
 
 __all__ = ["grade", "junit", "schema", "write_json"]
 
@@ -39,24 +40,27 @@ def grade(homework, submission, server, seed=None):
     """
     start = time.monotonic()
     seed = secrets.randbelow(1_000_000) if seed is None else seed
-    wrong, path, names = None, Path(submission), []
+    job = {"set": str(homework.folder), "name": homework.name, "seed": seed, "limits": homework.limits, "file": None,
+           "function": None}
+    wrong, messages = None, []
     try:
         path, messages = find_file(Path(submission), homework.name)
-        cells, more = read_cells(path)
-        messages += more
-        names = sorted({cell.name for cell in cells})
+        job["submission"] = str(path.resolve())
+        loaded = server.check(job)
+        if loaded["outcome"] == "passed":
+            messages += loaded["notes"] + [f"a cell was skipped: {problem}" for problem in loaded["problems"][:5]]
+        else:
+            wrong = loaded["reason"]
     except SubmissionError as error:
-        wrong, messages = str(error), []
-    except (OSError, RecursionError) as error:
-        wrong, messages = f"the file cannot be read ({type(error).__name__}: {error})", []
+        wrong = str(error)
+    except OSError as error:
+        wrong = f"the file cannot be read ({type(error).__name__}: {error})"
     tests, board = [], []
     for check in homework.checks:
         if wrong is None:
-            found = server.check({"set": str(homework.folder), "file": check.file, "function": check.function, "names": names,
-                                  "submission": str(path.resolve()), "seed": seed, "limits": homework.limits})
+            found = server.check({**job, "file": check.file, "function": check.function})
         else:
-            found = {"outcome": "failed", "reason": wrong, "kind": "Submission", "output": "", "seconds": 0.0, "score": None,
-                     "leaderboard": None}
+            found = failure("Submission", wrong)
         tests.append(entry(check, found))
         column, order, value = found["leaderboard"] or (None, None, None)
         if isinstance(value, str) or (isinstance(value, (int, float)) and math.isfinite(value)):

@@ -2,6 +2,9 @@
 
     limits -> pytest.main([the check], plugins=[Reporter]) -> one line of JSON through a pipe
 
+Before the first check a process only loads the student's file. If that ends badly, so would every check: an endless loop at the top
+of a file costs the grader its time once.
+
 The check passes if this line says so, and nothing else has: a process that ends in any other way has failed. Nothing here trusts
 what the student's code leaves behind, so what is needed afterwards is fetched before it runs.
 """
@@ -10,10 +13,12 @@ import json
 import os
 import resource
 import sys
+from pathlib import Path
 
 import pytest
 
 from minigrad.grading.integrity import changes, snapshot
+from minigrad.grading.submission import SubmissionError, load
 
 __all__ = ["run"]
 
@@ -23,8 +28,8 @@ MOST_TEXT = 6000    # characters of a reason
 class Reporter:
     """A plugin of pytest that keeps the outcome of one check."""
 
-    def __init__(self, student_files):
-        self.student_files = student_files
+    def __init__(self, submission):
+        self.submission = submission
         self.function, self.before = None, []
         self.outcome, self.reason, self.kind = None, "", None
 
@@ -48,11 +53,11 @@ class Reporter:
                 self.reason = "the check was skipped"
             else:
                 self.kind = call.excinfo.type.__name__
-                self.reason = explain(call.excinfo.value, self.student_files)
+                self.reason = explain(call.excinfo.value, self.submission)
         return report
 
 
-def explain(error, student_files):
+def explain(error, submission):
     """An exception in words: what a check says, or what the student's code raised and where."""
     text = str(getattr(error, "msg", None) or error).strip()
     kind = type(error).__name__
@@ -61,8 +66,9 @@ def explain(error, student_files):
     where, step = [], error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
-        if os.path.basename(code.co_filename) in student_files or code.co_filename in student_files:
-            where.append(f"    {os.path.basename(code.co_filename)}, line {step.tb_lineno}, in {code.co_name}")
+        file = code.co_filename
+        if file == submission or file.startswith(f"{submission}, code cell"):      # see `load` in submission.py
+            where.append(f"    {file}, line {step.tb_lineno}, in {code.co_name}")
         step = step.tb_next
     if len(where) > 6:
         where = [*where[:3], f"    ... {len(where) - 6} more ...", *where[-3:]]
@@ -125,7 +131,7 @@ def pytest_main(folder, file, function, reporter):
 def run(job, pipe, before):
     """Run one check, and write its result as JSON into the file descriptor `pipe`. Does not return.
 
-    `before` is a `snapshot` of the functions that the student's file may not change.
+    A job without a function only loads the file. `before` is a `snapshot` of the functions that the student's file may not change.
     """
     leave, write, dumps = os._exit, os.write, json.dumps
     set_limits(job["limits"])
@@ -134,12 +140,19 @@ def run(job, pipe, before):
                       HOME=os.getcwd(), TMPDIR=os.getcwd())
     sys.path.insert(0, job["set"])
     sys.dont_write_bytecode = True
-    reporter = Reporter({os.path.basename(job["submission"]), *job["names"]})
-    status = None
+    reporter = Reporter(os.path.basename(job["submission"]))
+    status, more = None, {}
     try:
-        status = pytest_main(job["set"], job["file"], job["function"], reporter)
+        if job["function"] is None:
+            module = load(Path(job["submission"]), job["name"])
+            more = {"notes": vars(module)["__notes__"], "problems": vars(module)["__problems__"]}
+            reporter.outcome = "passed"
+        else:
+            status = pytest_main(job["set"], job["file"], job["function"], reporter)
+    except SubmissionError as error:
+        reporter.outcome, reporter.reason, reporter.kind = "failed", str(error), "Submission"
     except BaseException as error:
-        reporter.outcome, reporter.reason = "failed", explain(error, reporter.student_files)
+        reporter.outcome, reporter.reason = "failed", explain(error, reporter.submission)
     changed = changes(before + reporter.before)
     result: dict = {"outcome": reporter.outcome, "reason": reporter.reason, "kind": reporter.kind}
     if refused:
@@ -157,5 +170,5 @@ def run(job, pipe, before):
     result["leaderboard"] = None if board is None else [*board, values.get("leaderboard")]
     sys.stdout.flush()
     sys.stderr.flush()
-    write(pipe, dumps({**result, "key": job["key"]}, default=float).encode())
+    write(pipe, dumps({**more, **result, "key": job["key"]}, default=float).encode())
     leave(0)

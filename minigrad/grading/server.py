@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Server"]
+__all__ = ["Server", "failure"]
 
 WALL = 3            # wall time for each second of CPU time: a busy machine costs nobody points
 KEEP = 10_000       # bytes of printed text in a result
@@ -200,7 +200,7 @@ def watch(job, child, report, text):
         if size > limits["output_kb"] << 10:
             stopped = "Output", f"it printed more than {limits['output_kb']} kB"
         elif now - start > WALL * limits["seconds"]:
-            stopped = "Time", f"it took more than {WALL * limits['seconds']} s (does it wait for something?)"
+            stopped = "Time", f"it took more than {WALL * limits['seconds']} s (an endless loop, or does it wait for something?)"
         elif now > next_count:
             next_count = now + 0.1
             if len(descendants(os.getpid())) - 1 > limits["processes"]:

@@ -128,10 +128,13 @@ def split_script(text, name):
 
 
 def load(path, name):
-    """Run the file as the module `name`. Cells that do not compile or that raise are skipped; ``__problems__`` lists them."""
-    cells, problems = read_cells(path)
+    """Run the file as the module `name`. Cells that do not compile or that raise are skipped; ``__problems__`` lists them.
+
+    ``__notes__`` has other messages for the student.
+    """
+    (cells, notes), problems = read_cells(path), []
     module = StudentModule(name)
-    module.__dict__.update(__file__=str(path), __problems__=problems)
+    module.__dict__.update(__file__=str(path), __problems__=problems, __notes__=notes)
     sys.modules[name] = module
     texts = {}      # name in tracebacks -> lines
     for cell in cells:

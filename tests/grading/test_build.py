@@ -1,6 +1,7 @@
 """What `build` refuses, what students get, and the zips."""
 
 import io
+import json
 import os
 import re
 import subprocess
@@ -64,13 +65,15 @@ def test_the_graders_copy_grades(built, tmp_path, server):
 
 
 @needs_fork
-def test_building_again_gives_the_same_bytes(built, tmp_path):
+def test_building_again_gives_the_same_bytes(built, tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "try_set", lambda *args: [])
     building.build(write_set(tmp_path), tmp_path / "out", jobs=1)
     for path in built.rglob("*.*"):
         assert path.read_bytes() == (tmp_path / "out" / path.relative_to(built)).read_bytes(), path
 
 
-def test_wheelhouse(tmp_path):
+def test_wheelhouse(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "try_set", lambda *args: [])
     (tmp_path / "wheels").mkdir()
     with pytest.raises(SetError, match="no wheel of minigrad-autograd"):
         building.build(write_set(tmp_path), tmp_path / "out", wheelhouse=tmp_path / "wheels", jobs=1)
@@ -170,6 +173,48 @@ def test_homework(tmp_path, folder):
     assert all(trial.results["execution_time"] < 60 for trial in trials)
 
 
+
+
+@pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
+def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
+    # What students get runs until the first unfinished part is called; with all parts written it runs to its end.
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    import nbformat
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    homework = Set.read(folder)
+
+    def run(notebook):
+        client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
+        client.execute()
+    given = nbformat.reads(building.release(homework)[f"{homework.name}.ipynb"], as_version=4)
+    with pytest.raises(nbclient.exceptions.CellExecutionError, match="NotImplementedError"):
+        run(given)
+    written = [cell for cell in building.read_notebook(homework).cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    for cell in given.cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            cell.source = written.pop(0).source
+    run(given)
+    assert not written
+    printed = "".join(out.get("text", "") for cell in given.cells if cell.cell_type == "code" for out in cell.outputs)
+    assert re.search(r"loss|accuracy", printed)
+
+
+@needs_fork
+def test_a_class_that_does_not_exist(tmp_path):
+    tool = pytest.importorskip("tools.synthetic_class")
+    told = tool.write_class(write_set(tmp_path), tmp_path / "submissions", students=30)
+    broken = {kind for kind in told.values() if kind not in ("solution", "skeleton") and not kind.startswith("mutant")}
+    assert len(told) == 30 and len(broken) == 10
+    from minigrad.grading import class_report
+    report = tmp_path / "report"
+    homework = Set.read(tmp_path / "tiny")
+    some = {kind: student for student, kind in told.items()}        # one of each kind
+    assert class_report.grade_class(homework, [tmp_path / "submissions" / student for student in some.values()], report) == 0
+    scores = {kind: json.loads((report / "results" / f"{student}.json").read_text())["score"] for kind, student in some.items()}
+    assert scores["solution"] == scores["syntax-error"] == scores["not-utf8"] == 10
+    assert all(score < 10 for kind, score in scores.items() if kind not in ("solution", "syntax-error", "not-utf8"))
 
 
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)

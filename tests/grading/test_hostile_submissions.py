@@ -60,7 +60,7 @@ def test_hostile(tiny, server, tmp_path, name):
     start = time.monotonic()
     (tmp_path / "tiny.py").write_text(SOURCE + "\n# %%\n" + program + "\n")
     check = tiny.checks[0]
-    found = server.check({"set": str(tiny.folder), "file": check.file, "function": check.function, "names": ["tiny.py"],
+    found = server.check({"set": str(tiny.folder), "name": "tiny", "file": check.file, "function": check.function,
                           "submission": str(tmp_path / "tiny.py"), "seed": 1, "limits": tiny.limits})
     assert found["outcome"] == "failed"
     assert any(text in found["reason"] for text in ([expected] if isinstance(expected, str) else expected)), found
@@ -77,6 +77,13 @@ def test_after_hostile_submissions_all_is_well(tiny, server, tmp_path):
 def test_cells_that_fail_are_skipped(tiny, server, tmp_path):
     found = graded(tiny, server, tmp_path, "\n# %%\n".join([*HARMLESS, SOURCE, *HARMLESS]))
     assert found["score"] == 10
+
+
+def test_a_file_that_does_not_end_costs_its_time_once(tiny, server, tmp_path):
+    start = time.monotonic()
+    found = graded(tiny, server, tmp_path, SOURCE + "\nwhile True: pass\n")
+    assert found["score"] == 0 and time.monotonic() - start < 5
+    assert "Not graded: " in found["output"] and all("loop" in test["output"] or "took" in test["output"] for test in found["tests"])
 
 
 def test_one_check_takes_nothing_else_with_it(tiny, server, tmp_path):
@@ -150,6 +157,7 @@ def test_notebook_with_syntax_error(tiny, server, tmp_path):
 def test_notebook_with_unfinished_cell(tiny, server, tmp_path):
     found = graded(tiny, server, tmp_path, notebook("%%time\nx = 1", ADD, "print(undefined)", DOUBLE), "tiny.ipynb")
     assert found["score"] == 10
+    assert "a cell was skipped: tiny.ipynb, code cell 3, line 1: NameError: name 'undefined' is not defined" in found["output"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"cells": [{"cell_type": "code", "source": 3}]}'])
