@@ -38,7 +38,7 @@ PLAIN = [group for group in os.environ.get("MINIGRAD_PLAIN", "").split(",") if g
 if not set(PLAIN) <= set(GROUPS):
     raise SystemExit(f"MINIGRAD_PLAIN={','.join(PLAIN)}: the groups are {', '.join(GROUPS)}")
 # Interpreted only: what a user's debugger or a spare moment reads, and what gains nothing from C.
-INTERPRETED = {"__init__", "capi", "method_checks", "ownership", "private", "summary", "upcalls"}
+INTERPRETED = {"__init__", "capi", "late", "method_checks", "ownership", "private", "summary", "upcalls"}
 
 # The module of Cython's helper functions. While it loads, Cython also puts the last part of this name into sys.modules.
 SHARED = "minigrad._build._cython_minigrad"

@@ -13,7 +13,14 @@ from minigrad._build import pure as _pure
 
 _pure.install()
 
+from minigrad._build.pause import Pause as _Pause
+
+_pause = _Pause()
+
+from minigrad import _late
 from minigrad import kernels as _kernels
+from minigrad._lazy import LateMethod as _LateMethod
+from minigrad._lazy import lazy as _lazy
 from minigrad._core.graph.metadata import CPU as _CPU
 
 _CPU.backend.use(_kernels.CPU)    # pyright: ignore[reportOptionalMemberAccess]
@@ -39,17 +46,16 @@ from minigrad.tensor import Tensor
 from minigrad.tensor import install_methods as _install_methods
 
 _install_methods(_ops.METHODS)
+_install_methods({name: _LateMethod(f"minigrad.{module}", name)
+                  for module, names in _late.METHODS.items() for name in names.split()})
 _measure(lambda requires_grad: Tensor(3).requires_grad_(requires_grad))
 
-from minigrad import autograd, random
+from minigrad import autograd
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
                                          set_grad_enabled)
 from minigrad.creation import *
-from minigrad.random import (Generator, bernoulli, default_generator, get_rng_state, initial_seed, manual_seed, multinomial, normal,
-                             poisson, rand, rand_like, randint, randint_like, randn, randn_like, randperm, seed, set_rng_state)
 from minigrad.storage import TypedStorage, UntypedStorage, is_storage
-from minigrad import cuda
 from minigrad._build.config import (
     are_deterministic_algorithms_enabled,
     get_num_threads,
@@ -59,8 +65,6 @@ from minigrad._build.config import (
 )
 from minigrad._warnings import is_warn_always_enabled, set_warn_always
 from minigrad._core.graph.upcalls import upcalls as _upcalls
-from minigrad import _late
-from minigrad._lazy import lazy as _lazy
 
 float = float32
 bool = bool_
@@ -78,3 +82,5 @@ if _stale:
     import warnings
     warnings.warn(f"the sources of {', '.join(_stale)} have been edited since they were compiled, so the edits do not run: rebuild "
                   "(make build), or set MINIGRAD_PURE=1 to run the sources", stacklevel=2)
+
+del _pause

@@ -2,14 +2,15 @@
 
     mg.optim        MODULES     the module minigrad/optim
     mg.save         NAMES       the name `save` of minigrad/serialization
+    x.normal_       METHODS     the function `normal_` of minigrad/random
 """
 
-__all__ = ["MODULES", "NAMES"]
+__all__ = ["METHODS", "MODULES", "NAMES"]
 
 MODULES = (
-    "_C", "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "distributed", "distributions", "func",
+    "_C", "_dynamo", "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "func",
     "functional", "futures", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn", "onnx", "optim",
-    "profiler", "run", "serialization", "special", "testing", "torch_version", "utils", "version", "viz", "xpu",
+    "profiler", "random", "run", "serialization", "special", "testing", "torch_version", "utils", "version", "viz", "xpu",
 )
 
 # module -> its names, separated by spaces
@@ -23,6 +24,9 @@ NAMES = {
     "compiler": "compile",
     "cpu": "Event Stream",
     "nn.functional": "threshold",
+    "random":
+        "Generator bernoulli default_generator get_rng_state initial_seed manual_seed multinomial normal poisson rand rand_like "
+        "randint randint_like randn randn_like randperm seed set_rng_state",
     "run": "as_torch",
     "serialization": "load save",
     "func": "vmap",
@@ -37,4 +41,11 @@ NAMES = {
         "reciprocal_ relu_ resize_as_ rms_norm round_ rsqrt_ selu selu_ set_anomaly_enabled "
         "set_flush_denormal set_num_interop_threads sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ "
         "trunc_ typename unravel_index xlogy_ zero_",
+}
+
+# module -> methods of `Tensor`. (Those of ops are in ops/late.py.)
+METHODS = {
+    "cuda._pinned": "is_pinned pin_memory",
+    "random._inplace": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
+    "random._sampling": "bernoulli multinomial",
 }

@@ -57,14 +57,23 @@ class LateMethod:
     """A method of a class: the function `name` of a module that is imported when a program first looks the method up.
 
     It is a descriptor: Python calls its `__get__` for ``x.svd`` and ``Tensor.svd``. Then the function replaces it in the class.
+
+    Args:
+        module (str): the full name of the module.
+        name (str): the name of the function.
+        method (str, optional): the name of the method, if it differs.
     """
 
-    def __init__(self, module, name):
-        self.module, self.name = module, name
+    def __init__(self, module, name, method=None):
+        self.module, self.name, self.method = module, name, method or name
 
     def __get__(self, instance, owner):
         function = getattr(importlib.import_module(self.module), self.name)
         for cls in owner.__mro__:
-            if vars(cls).get(self.name) is self:
-                setattr(cls, self.name, function)
+            if vars(cls).get(self.method) is self:
+                setattr(cls, self.method, function)
         return function.__get__(instance, owner)
+
+    def __call__(self, *args, **kwargs):
+        """Call the function: ``vars(Tensor)["svd"](x)``."""
+        return getattr(importlib.import_module(self.module), self.name)(*args, **kwargs)

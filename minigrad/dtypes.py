@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,15 +40,6 @@ TENSOR_TYPES = {"HalfTensor": float16, "FloatTensor": float32, "DoubleTensor": f
 TYPE_NAMES = {kind.name: name for name, kind in TENSOR_TYPES.items()}
 
 
-_cuda = None        # returns the device of a GPU by its number; minigrad/cuda sets it, because it imports this file
-
-
-def use_cuda(function):
-    """Set the function that returns the `Device` of a GPU."""
-    global _cuda
-    _cuda = function
-
-
 # The devices of new tensors: the last one is the default, and each `with device:` adds one. All threads share the list.
 _defaults = [CPU]
 
@@ -67,8 +59,9 @@ def as_device(device: DeviceLike | None) -> Device:
         return device if device.backend is not None else as_device(str(device))
     if isinstance(device, str):
         kind, _, number = device.partition(":")
-        if kind == "cuda" and _cuda is not None and (number.isdecimal() or device == "cuda"):
-            return _cuda(int(number) if number else None)
+        if kind == "cuda" and (number.isdecimal() or device == "cuda"):
+            # minigrad/cuda is above this file, which it imports, and loads with its first use
+            return import_module("minigrad.cuda._devices").find_device(int(number) if number else None)
     else:
         raise AutogradTypeError("MG-E202", f"device must be a string or a minigrad.device, not {type(device).__name__}")
     if kind == "cpu":

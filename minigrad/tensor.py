@@ -13,7 +13,6 @@ Mirrors ``torch/_tensor.py``.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import TYPE_CHECKING
 
@@ -433,6 +432,7 @@ class Tensor(Conversions, metaclass=Checked):
             return memo[id(self)]
         out = new_tensor(type(self), self._meta.backend.kernels.copy(self._array), self.requires_grad, self.device)
         memo[id(self)] = out
+        import copy  # who calls this method has loaded it
         attributes = _attributes(self)
         if attributes:
             out.__dict__.update(copy.deepcopy(attributes, memo))

@@ -17,6 +17,9 @@ import pytest
 import minigrad as mg
 from minigrad import ops
 from minigrad._build import pure
+from minigrad._core.graph.upcalls import Upcalls
+from minigrad.ops import late
+from minigrad.ops.base.inplace_pairs import IN_PLACE
 
 ROOT = Path(mg.__file__).parent.parent
 MODES = ["1", *["0"] * (pure.mode() == "compiled")]
@@ -25,13 +28,13 @@ MODES = ["1", *["0"] * (pure.mode() == "compiled")]
 LATE = (
     "minigrad._C", "minigrad._debug", "minigrad._custom_op", "minigrad.demo", "minigrad.distributed", "minigrad.func", "minigrad.library",
     "minigrad.linalg", "minigrad.nn", "minigrad.optim", "minigrad.serialization", "minigrad.special", "minigrad.testing", "minigrad.types",
-    "minigrad.utils", "minigrad.viz", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
+    "minigrad.utils", "minigrad.viz", "minigrad.random", "minigrad.cuda", "minigrad.autograd._gradcheck", "minigrad.autograd._graph_logging", "minigrad.autograd._jacobians",
     "minigrad.autograd.forward_ad", "minigrad.autograd.function", "minigrad.autograd.functional", "minigrad.autograd.variable",
     "minigrad._core.function", "minigrad._core.observe", "minigrad.kernels.cuda",
-    *[f"minigrad.ops.{family}.{module}" for family in ("linalg", "nn") for module in ops.modules_of(family)
-      if module not in ("matrix", "products", "softmax")],
-    "ast", "asyncio", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing", "numba",
-    "numpy.random", "optree", "random", "secrets", "unittest",
+    *[f"minigrad.ops.{family}.{module}" for family in ops.EVERY_FAMILY for module in ops.modules_of(family)
+      if f"{family}.{module}" not in ops.MODULES],
+    "ast", "asyncio", "copy", "cython.cimports.numpy", "dataclasses", "decimal", "fractions", "json", "logging", "multiprocessing",
+    "numba", "numpy.random", "optree", "random", "secrets", "traceback", "unittest",
 )
 BACKWARD = "x = minigrad.tensor([1., 2.], requires_grad=True); y = x * x; y.sum().backward(); print(x.grad, file=sys.stderr)"
 
@@ -130,8 +133,15 @@ print([early, stream.getvalue().count('running <')])"""
 
 def late_modules():
     """The modules of ops that `import minigrad` leaves out: name below minigrad.ops -> module."""
-    names = [f"{family}.{module}" for family in ("linalg", "nn") for module in ops.modules_of(family)]
-    return {name: import_module(f"minigrad.ops.{name}") for name in names if name not in ops.MODULES and name != "nn.softmax"}
+    names = [f"{family}.{module}" for family in ops.EVERY_FAMILY for module in ops.modules_of(family)]
+    return {name: import_module(f"minigrad.ops.{name}") for name in names if name not in ops.MODULES}
+
+
+def test_few_modules_are_loaded_at_once():
+    """A new module of ops is loaded by `import minigrad` unless it is in a table of ops/late.py: that is where it belongs."""
+    assert set(ops.MODULES) == {
+        "elementwise.arithmetic", "elementwise.comparison", "elementwise.functions", "elementwise.selection", "index.getitem",
+        "index.indexing", "linalg.matrix", "reduce.reduction", "shape.cat_split", "shape.clone_cast", "shape.formats", "shape.views"}
 
 
 def test_the_table_of_late_functions():
@@ -140,7 +150,7 @@ def test_the_table_of_late_functions():
     assert set(ops.LATE) <= set(modules)
     for name, module in modules.items():
         listed, offered = ops.LATE.get(name, "").split(), getattr(module, "__all__", [])
-        if name.startswith("linalg."):
+        if not name.startswith("nn."):
             assert sorted(listed) == sorted(offered), name
         else:       # of nn, only what PyTorch also has as torch.f
             assert set(listed) <= set(offered), name
@@ -152,12 +162,92 @@ def test_the_table_of_late_functions():
 def test_late_methods():
     """A late function is a method by the same rule as the others: its first argument is called input or tensor."""
     for name, module in late_modules().items():
-        for function in ops.LATE.get(name, "").split() if name.startswith("linalg.") else ():
+        for function in ops.LATE.get(name, "").split() if not name.startswith("nn.") or name == "nn.softmax" else ():
             rule = ops.first_parameter(getattr(module, function)) in ("input", "tensor") and function not in ops.FUNCTIONS
-            assert rule == hasattr(mg.Tensor, function), function
+            assert rule == (function in ops.METHODS) or function == "polygamma", function   # its method has another order
             if rule:
+                assert hasattr(mg.Tensor, function)
                 found = vars(mg.Tensor)[function]       # hasattr has looked it up
                 assert inspect.unwrap(found) is inspect.unwrap(getattr(module, function))
+
+
+def test_the_table_of_late_methods_in_place():
+    """`late.IN_PLACE` has the in-place methods that the late modules define, and other names of these."""
+    modules = late_modules()
+    made = {method.__name__: method for method in IN_PLACE.values()}
+    for name, module in modules.items():
+        defined = {key for key, value in vars(module).items() if key.endswith("_") and key == getattr(value, "__name__", "")}
+        pairs = {key[:-1] for key in IN_PLACE if inspect.unwrap(getattr(module, key[:-1], None)) is not None
+                 and key[:-1] in ops.LATE.get(name, "").split()}
+        listed = set(late.IN_PLACE.get(name, "").split())
+        assert {key + "_" for key in pairs} | {*getattr(module, "METHODS", ())} <= listed, name
+        assert {key for key in defined if key in ops.METHODS} <= listed, name
+        for method in listed:
+            found = inspect.unwrap(getattr(mg.Tensor, method))
+            assert found.__name__ in made or found.__name__ in defined | {*getattr(module, "METHODS", ())}, method
+
+
+def test_operators_that_come_later():
+    """Also if their function has been a method before, and twice."""
+    for use in ("x // 2", "7 // x", "x % 2", "7 % x", "i << 1", "i >> 1", "i & 1", "i | 1", "i ^ 1"):
+        program = f"import minigrad as mg; x, i = mg.tensor(5.0), mg.tensor(5); print([({use}).item() for _ in range(2)])"
+        assert run(program) == [eval(use, {"x": 5.0, "i": 5})] * 2, use
+    for sign, y in (("//", 2), ("%", 2), ("&", 1), ("|", 2), ("^", 1)):
+        program = f"import minigrad as mg; x = y = mg.tensor(5); x {sign}= {y}; first = x.item(); x {sign}= {y}; print([first, x.item(), x is y])"
+        first = eval(f"5 {sign} {y}")
+        assert run(program) == [first, eval(f"{first} {sign} {y}"), True], sign
+
+
+def test_the_table_of_late_upcalls():
+    """The core asks for these functions, and may be the first to need their modules."""
+    assert sorted(" ".join(late.UPCALLS.values()).split()) == sorted(Upcalls.__annotations__.keys() - vars(Upcalls).keys())
+    for names in late.UPCALLS.values():
+        for name in names.split():
+            assert run(f"import minigrad; from minigrad._core.graph.upcalls import upcalls; "
+                       f"print([{name!r} in vars(upcalls), upcalls.{name} is not None])") == [False, True]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("use, expected", [
+    ("x = mg.ones(3, requires_grad=True); y = x * 1; y[:2].mul_(3); y.sum().backward(); print(x.grad.tolist())", [3.0, 3.0, 1.0]),
+    ("x = mg.ones(3, requires_grad=True); y = x * 1; v = y[1:]; y.mul_(2); print([v.grad_fn.name()])", ["AsStridedBackward0"]),
+    ("x = mg.ones(2, 2, requires_grad=True); y = x * 1; y.t()[0] = 5; y.sum().backward(); print(x.grad.tolist())", [[0.0, 1.0], [0.0, 1.0]]),
+    ("x = mg.ones(2, dtype=mg.complex64, requires_grad=True); y = x * 1; mg.view_as_real(y)[0].mul_(3); y.abs().sum().backward(); "
+     "print(x.grad.real.tolist())", [3.0, 1.0]),
+    ("x = mg.ones(2, requires_grad=True); g, = mg.autograd.grad((x ** 3).sum(), x, create_graph=True); g.sum().backward(); "
+     "print(x.grad.tolist())", [6.0, 6.0]),
+    ("x = mg.tensor([2., 0., 3.], requires_grad=True); x.prod().backward(); print(x.grad.tolist())", [0.0, 6.0, 0.0]),
+    ("print(mg.zeros(1, 1).addmm_(mg.ones(1, 3), mg.ones(3, 1), alpha=2).item())", 6.0),
+    ("mg.manual_seed(0); print(sorted(mg.multinomial(mg.ones(2), 8, replacement=True).unique().tolist()))", [0, 1]),
+    ("x = mg.ones(2).is_pinned(); print([x, mg.device('cuda').type])", [False, "cuda"]),
+    ("x = mg.empty_strided((2, 2), (1, 2)); print(x.stride())", (1, 2)),
+])
+def test_who_comes_first(use, expected, mode):
+    """Uses of late modules by others than their functions, each in a process of its own."""
+    assert run(f"import minigrad as mg; {use}", mode) == expected
+
+
+def test_the_function_sort_and_the_folder_sort():
+    """``minigrad.ops.sort`` is a folder, whose first module must not hide the function."""
+    for first in ("mg.unique(mg.ones(2))", "import minigrad.ops.sort.searching", "0"):
+        assert run(f"import minigrad as mg; {first}; print([mg.sort(mg.ones(2)).values.tolist(), mg.ones(2).sort().indices.tolist()])") \
+            == [[1.0, 1.0], [0, 1]]
+
+
+def test_the_collector_is_on_after_the_import():
+    """The import pauses it, and leaves its settings and what others have frozen."""
+    assert run("import gc, minigrad; print([gc.isenabled(), gc.get_freeze_count()])") == [True, 0]
+    assert run("import gc; gc.disable(); import minigrad; print(gc.isenabled())") is False
+    assert run("import gc; gc.freeze(); n = gc.get_freeze_count(); import minigrad; print([gc.isenabled(), gc.get_freeze_count() == n > 0])") \
+        == [True, True]
+    program = """import gc
+sys.modules["numpy"] = None
+try:
+    import minigrad
+except ImportError as error:
+    del error
+print([gc.isenabled(), "minigrad" in sys.modules])"""
+    assert run(program) == [True, False]
 
 
 def test_a_late_method_in_each_place():

@@ -15,7 +15,6 @@ from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import ShapeError, TensorTypeError
 from minigrad.ops.base.rule import WRITTEN_AS, convert_number, flag, integers, number
-from minigrad.ops.shape.strided import as_strided
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,6 +197,7 @@ def empty_strided(size: int | Sequence[int], stride: Sequence[int], *, dtype: DT
     if span >= 1 << 63:
         raise ShapeError("MG-E206", f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     flag(requires_grad, "requires_grad", "empty_strided")
+    from minigrad.ops.shape.strided import as_strided  # late: see ops/late.py
     whole = as_strided(empty((span,), dtype=dtype, device=device), size, stride)
     return new_leaf(whole._array, device, requires_grad)        # pyright: ignore[reportAttributeAccessIssue]
 

@@ -18,10 +18,8 @@ import contextlib
 
 from minigrad.cuda import _devices
 from minigrad.cuda._numba import as_numba, numba_stream
-from minigrad.cuda._pinned import METHODS
 from minigrad.creation._legacy import cuda_type
 from minigrad.errors import OutOfMemoryError, ShapeError
-from minigrad.tensor import install_methods
 
 __all__ = ["Event", "OutOfMemoryError", "Stream", "as_numba", "current_device", "current_stream", "device_count", "empty_cache",
            "get_device_name", "is_available", "max_memory_allocated", "memory_allocated", "numba_stream", "reset_peak_memory_stats",
@@ -230,6 +228,3 @@ def __getattr__(name):
     if found is None:
         raise AttributeError(f"module 'minigrad.cuda' has no attribute {name!r}")
     return found
-
-
-install_methods(METHODS)

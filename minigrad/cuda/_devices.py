@@ -15,7 +15,7 @@ import os
 from minigrad._core.graph.metadata import Backend, Device
 from minigrad._core.graph.streams import use_queues
 from minigrad._core.graph.switches import switches
-from minigrad.dtypes import as_device, use_cuda
+from minigrad.dtypes import as_device
 from minigrad.errors import ShapeError
 
 __all__ = ["as_cuda", "count_devices", "devices", "find_device", "why_unavailable"]
@@ -70,9 +70,6 @@ def find_device(index):
                              fix='device="cuda" is the first')
         devices.setdefault(index, _Cuda(index))
     return devices[index]
-
-
-use_cuda(find_device)
 
 
 def as_cuda(device):

@@ -10,7 +10,7 @@ from minigrad.errors import ShapeError
 if TYPE_CHECKING:
     from minigrad.types import Tensor
 
-__all__ = ["METHODS"]
+__all__ = ["is_pinned", "pin_memory"]
 
 
 def pin_memory(self) -> Tensor:
@@ -42,6 +42,3 @@ def is_pinned(self) -> bool:
         return False
     from minigrad.kernels.cuda.runtime import memory
     return memory.is_pinned(self._array)
-
-
-METHODS = {"is_pinned": is_pinned, "pin_memory": pin_memory}

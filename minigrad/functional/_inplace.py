@@ -21,7 +21,8 @@ NAMES = [
 
 def function_of_method(name):
     """Make the function ``name(input, ...)`` of the in-place method `name`."""
-    method = vars(Tensor)[name] if name in vars(Tensor) else inspect.getattr_static(Tensor, name)
+    getattr(Tensor, name)       # loads a late one
+    method = inspect.getattr_static(Tensor, name)
 
     def function(input, *args, **kwargs):
         return getattr(tensor_argument(name, input), name)(*args, **kwargs)

@@ -1,7 +1,7 @@
 """The rules: one class per op. See README.md.
 
-Importing this package registers the ops of most families. A short program does without linear algebra and neural networks: their
-modules are imported when a program first uses one of their functions (`LATE`).
+Importing this package registers the ops that nearly every program needs. The modules of the others are imported when a program
+first uses one of their functions (``late.py``).
 
 This package also gives the core the functions that the core cannot import: the rules behind the operators (`use_rules`) and the few
 functions on tensors that the engine calls (`upcalls`).
@@ -19,55 +19,26 @@ from minigrad._core.record.apply import binary
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.surface.operators import use_rules
 from minigrad._lazy import LateMethod, lazy
+from minigrad.ops import late
 from minigrad.ops.base import inplace, overwriting, registry
 from minigrad.ops.base.inplace_pairs import IN_PLACE
-from minigrad.ops.base.keywords import accept_names, accept_names_everywhere
+from minigrad.ops.base.keywords import accept_names_everywhere
 from minigrad.ops.base.overwriting import fill
-from minigrad.ops.elementwise import arithmetic, bits, comparison, rounding, selection, special
+from minigrad.ops.elementwise import arithmetic, comparison, selection
 from minigrad.ops.index import getitem
-from minigrad.ops.index.take import index_reduce_, scatter_reduce_
-from minigrad.ops.linalg import matrix, products
-from minigrad.ops.nn.softmax import log_softmax, softmax
+from minigrad.ops.linalg import matrix
 from minigrad.ops.shape import clone_cast
 from minigrad.ops.elementwise.arithmetic import *
-from minigrad.ops.elementwise.bits import *
-from minigrad.ops.elementwise.clamp import *
 from minigrad.ops.elementwise.comparison import *
-from minigrad.ops.elementwise.complex_numbers import *
 from minigrad.ops.elementwise.functions import *
-from minigrad.ops.elementwise.gamma_zeta import *
-from minigrad.ops.elementwise.pointwise import *
-from minigrad.ops.elementwise.predicates import *
-from minigrad.ops.elementwise.representation import *
-from minigrad.ops.elementwise.rounding import *
 from minigrad.ops.elementwise.selection import *
-from minigrad.ops.elementwise.special import *
-from minigrad.ops.elementwise.trigonometry import *
-from minigrad.ops.elementwise.xlogy import *
-from minigrad.ops.reduce.extrema import *
 from minigrad.ops.reduce.reduction import *
-from minigrad.ops.reduce.summaries import *
-from minigrad.ops.scan.running import *
-from minigrad.ops.scan.scans import *
 from minigrad.ops.shape.cat_split import *
 from minigrad.ops.shape.clone_cast import *
-from minigrad.ops.shape.diagonals import *
-from minigrad.ops.shape.repeating import *
-from minigrad.ops.shape.reshaping import *
-from minigrad.ops.shape.splitting import *
-from minigrad.ops.shape.stacking import *
-from minigrad.ops.shape.strided import *
 from minigrad.ops.shape.views import *
 from minigrad.ops.index.getitem import *
 from minigrad.ops.index.indexing import *
-from minigrad.ops.index.masking import *
-from minigrad.ops.index.scattering import *
-from minigrad.ops.index.take import *
-from minigrad.ops.index.view_scatter import *
-from minigrad.ops.sort.searching import *
-from minigrad.ops.sort.sorting import *
 from minigrad.ops.linalg.matrix import *
-from minigrad.ops.linalg.products import *
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -80,46 +51,41 @@ def modules_of(family):
 
 
 # We import the modules of these families, so that their ops are in the registry. The names in the modules' `__all__` become
-# ``mg.f``. ops/base has no functions for users.
+# ``mg.f``. ops/base has no functions for users. Of linalg and nn we import nothing but the matrix product, and no module in `LATE`.
 FAMILIES = ("elementwise", "reduce", "scan", "shape", "index", "sort")
+EVERY_FAMILY = (*FAMILIES, "linalg", "nn")
+LATE = late.FUNCTIONS
 MODULES = {f"{family}.{stem}": import_module(f"minigrad.ops.{family}.{stem}")
-           for family in FAMILIES for stem in modules_of(family)}
-MODULES |= {f"linalg.{module.__name__.rpartition('.')[2]}": module for module in (matrix, products)}
+           for family in FAMILIES for stem in modules_of(family) if f"{family}.{stem}" not in LATE | late.IN_PLACE}
+MODULES["linalg.matrix"] = matrix
 __all__ = [name for module in MODULES.values() for name in getattr(module, "__all__", ())]
-__all__ += ["fill", "log_softmax", "softmax"]
+__all__ += ["fill"]
 
-# The other modules of linalg and nn that have functions for `minigrad`: they are imported when a program first reads such a name.
-# `minigrad.linalg` and `minigrad.nn.functional` import the rest of these two families.
-LATE = {
-    "linalg.contractions": "chain_matmul cross ger inner kron matrix_power outer tensordot vander vdot",
-    "linalg.covariance": "corrcoef cov",
-    "linalg.determinants": "det logdet slogdet",
-    "linalg.einsum": "einsum",
-    "linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
-    "linalg.inverses": "inverse",
-    "linalg.matrix_functions": "matrix_exp",
-    "linalg.norms": "cdist dist norm renorm",
-    "linalg.pairwise": "bilinear pdist",
-    "linalg.pseudoinverses": "pinverse",
-    "linalg.singular_values": "svd",
-    "nn.averaging": "adaptive_avg_pool1d avg_pool1d",
-    "nn.convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
-    "nn.pooling": "max_pool1d max_pool2d max_pool3d",
-    "nn.unfolding": "channel_shuffle pixel_shuffle pixel_unshuffle",
-}
-get_late, __dir__ = lazy(__name__, names={**LATE, "linalg.norms": f"{LATE['linalg.norms']} renorm_"})    # renorm_ is only a method
+# The other modules are imported when a program first reads one of their names. `minigrad.linalg` and `minigrad.nn.functional`
+# import the rest of their two families.
+get_late, __dir__ = lazy(__name__, names=LATE)
+import_module("minigrad.ops.sort")
+del sort        # `ops.sort` is to be the function, not the folder, whichever module of it comes first  # noqa: F821
+IN_PLACE_HOMES = {name: module for module, names in late.IN_PLACE.items() for name in names.split()}
 
 
 def __getattr__(name):
     """Import what has this name. `REGISTRY` is complete: the first one to ask for it imports all modules."""
     if name == "REGISTRY":
-        for family in ("linalg", "nn"):
+        for family in EVERY_FAMILY:
             for stem in modules_of(family):
                 import_module(f"minigrad.ops.{family}.{stem}")
         return registry.REGISTRY
-    found = get_late(name)
+    found = find_in_place(name) if name in IN_PLACE_HOMES else get_late(name)
     globals()[name] = accept_names_everywhere({name: found}).get(name, found)
     return globals()[name]
+
+
+def find_in_place(name):
+    """Import the in-place method `name`: ``asin_``, or another name for it, ``arcsin_``."""
+    module = import_module(f"minigrad.ops.{IN_PLACE_HOMES[name]}")
+    methods = vars(module) | IN_PLACE | getattr(module, "METHODS", {})
+    return methods[name] if name in methods else find_in_place(getattr(import_module("minigrad.ops"), name[:-1]).__name__ + "_")
 
 
 def first_parameter(function):
@@ -129,24 +95,25 @@ def first_parameter(function):
 
 
 # Functions that become no methods here: PyTorch has no such method, or `Tensor` defines it in its own file.
-FUNCTIONS = {"bilinear", "bucketize", "cdist", "chain_matmul", "combinations", "einsum", "fill", "imag", "is_complex",
-             "is_floating_point", "linear", "numel", "pdist", "real", "rsub", "std_mean", "tensordot", "vander", "var_mean",
-             "view_as_complex", "view_as_real"}
+FUNCTIONS = {"fill", "linear", "rsub"} | late.NO_METHODS
 # Functions that are also methods: their first argument is called `input` (or `tensor`).
 METHODS = {name: globals()[name] for name in __all__
            if first_parameter(globals()[name]) in ("input", "tensor") and name not in FUNCTIONS}
-METHODS |= {name: LateMethod("minigrad.ops", name) for module, names in LATE.items() if module.startswith("linalg.")
-            for name in names.split() if name not in FUNCTIONS}
-METHODS["renorm_"] = LateMethod("minigrad.ops", "renorm_")
+METHODS |= {name: LateMethod("minigrad.ops", name) for module, names in LATE.items() for name in names.split()
+            if name not in FUNCTIONS and (not module.startswith("nn.") or module == "nn.softmax")}
+METHODS |= {name: LateMethod("minigrad.ops", name) for name in IN_PLACE_HOMES}
 METHODS |= inplace.METHODS | IN_PLACE
 # Where a function has several names, its in-place method has them too: subtract_, arcsin_.
-METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__ if globals()[name].__name__ + "_" in METHODS}
+METHODS |= {name + "_": METHODS[globals()[name].__name__ + "_"] for name in __all__
+            if globals()[name].__name__ + "_" in METHODS and name + "_" not in IN_PLACE_HOMES}
 # The in-place operators: x += y
 METHODS |= {f"__i{operator}__": METHODS[name] for operator, name in {
-    "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_", "floordiv": "floor_divide_", "mod": "remainder_",
-    "and": "bitwise_and_", "or": "bitwise_or_", "xor": "bitwise_xor_"}.items()}
-METHODS |= {"__floordiv__": rounding.floordiv, "__rfloordiv__": rounding.rfloordiv, "__mod__": rounding.mod,
-            "__rmod__": rounding.rmod, "__lshift__": bits.bitwise_left_shift, "__rshift__": bits.bitwise_right_shift}
+    "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_"}.items()}
+METHODS |= {f"__{operator}__": LateMethod("minigrad.ops.elementwise.rounding", operator, f"__{operator}__")
+            for operator in ("floordiv", "rfloordiv", "mod", "rmod")}
+METHODS |= {f"__{operator}__": LateMethod("minigrad.ops", function, f"__{operator}__") for operator, function in {
+    "ifloordiv": "floor_divide_", "imod": "remainder_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
+    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}.items()}
 
 
 def where_method(self, condition: Tensor, other: Tensor | Number) -> Tensor:
@@ -169,13 +136,14 @@ RENAMED = accept_names_everywhere({name: globals()[name] for name in __all__} | 
 globals().update({name: RENAMED[name] for name in __all__ if name in RENAMED})
 METHODS |= {name: RENAMED[name] for name in METHODS if name in RENAMED}
 
-METHODS |= {"where": where_method, "polygamma": special.polygamma_method, "scatter_reduce_": accept_names(scatter_reduce_),
-            "index_reduce_": accept_names(index_reduce_)}
+METHODS |= {"where": where_method, "polygamma": LateMethod("minigrad.ops.elementwise.special", "polygamma_method", "polygamma")}
 
 upcalls.clone = clone_cast.clone
 upcalls.copied = overwriting.copy_strided
 upcalls.cast = clone_cast.cast
 upcalls.real = selection.real_part
+upcalls.load = lambda name: import_module(
+    f"minigrad.ops.{next(module for module, names in late.UPCALLS.items() if name in names.split())}")
 
 use_rules(
     arithmetic.Add.op, arithmetic.Sub.op, arithmetic.Mul.op, arithmetic.Div.op, arithmetic.Neg.op,

@@ -1,6 +1,6 @@
 """Random numbers: generators, and tensors drawn from them.
 
-Importing this package gives `Tensor` its methods of random numbers, such as ``x.uniform_()``.
+The methods of random numbers, such as ``x.uniform_()``, are in ``_inplace.py``.
 
 Mirrors ``torch/random.py`` and ``aten/src/ATen/native/Distributions.cpp``.
 """
@@ -15,7 +15,6 @@ from minigrad.random._generator import (
     seed,
     set_rng_state,
 )
-from minigrad.random._inplace import METHODS
 from minigrad.random._sampling import (
     bernoulli,
     multinomial,
@@ -29,11 +28,7 @@ from minigrad.random._sampling import (
     randn_like,
     randperm,
 )
-from minigrad.tensor import install_methods
 
 __all__ = ["Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "multinomial",
            "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed",
            "set_rng_state"]
-
-
-install_methods({"bernoulli": bernoulli, "multinomial": multinomial, **METHODS})

@@ -230,7 +230,3 @@ def fill_with_integers(self, rule, draw):
 def largest_integer(dtype):
     """The largest integer that `random_` draws for a dtype."""
     return WHOLE.get(dtype.name) or int(np.iinfo(dtype.numpy).max)
-
-
-METHODS = {"bernoulli_": bernoulli_, "cauchy_": cauchy_, "exponential_": exponential_, "geometric_": geometric_,
-           "log_normal_": log_normal_, "normal_": normal_, "random_": random_, "uniform_": uniform_}

@@ -15,7 +15,6 @@ from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, float64, int64
 from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
-from minigrad.ops import searchsorted
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
@@ -276,6 +275,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if replacement and num_samples > 1:     # where uniform numbers fall among the running sums; what has weight 0 has no width
         sums = weights.cumsum(-1)
         at = rand((*weights.shape[:-1], num_samples), generator=generator, dtype=float64)
+        from minigrad.ops import searchsorted  # late: see ops/late.py
         return searchsorted(sums / sums[..., -1:], at, right=True)
     # Of exponential waiting times at the rates w, each is the first with probability w (Efraimidis and Spirakis, 2006).
     times = weights.new_empty(weights.shape).exponential_(generator=generator)

@@ -34,7 +34,7 @@ def test_one_place(tmp_path):
     assert block
     shutil.copytree(ROOT / "minigrad", tmp_path / "minigrad",
                     ignore=lambda folder, names: [n for n in names if n.endswith((".so", ".pyc", ".pyi"))])
-    with open(tmp_path / "minigrad/ops/elementwise/pointwise.py", "a", encoding="utf-8") as file:
+    with open(tmp_path / "minigrad/ops/elementwise/arithmetic.py", "a", encoding="utf-8") as file:
         file.write("\n\n" + block[1])
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "MINIGRAD_PURE": "1"}
     done = subprocess.run([sys.executable, "-c", ASKS], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

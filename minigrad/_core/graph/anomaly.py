@@ -14,7 +14,6 @@ Mirrors ``torch/csrc/autograd/anomaly_mode.{h,cpp}`` and ``python_anomaly_mode.c
 """
 
 import os
-import traceback
 import warnings
 
 import cython
@@ -62,6 +61,7 @@ def note_creation(node, state):
     if not anomaly.enabled:
         return
     metadata = node.metadata
+    import traceback  # 2 million instructions that few programs need
     frames = traceback.extract_stack()
     while len(frames) > 1 and frames[-1].filename.startswith(OURS):     # leave out our own frames
         frames.pop()

@@ -25,13 +25,11 @@ from minigrad.ops.base import overwriting
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.overwriting import copy_
 from minigrad.ops.base.rule import NUMBERS, number
-from minigrad.ops.elementwise import arithmetic, comparison_inplace, functions, selection
+from minigrad.ops.elementwise import arithmetic, functions, selection
 from minigrad.ops.elementwise.arithmetic import DivMode, scale_by_alpha
 from minigrad.ops.elementwise.selection import Clamp, ClampTensor, clamp_limits, promote_tensors
 from minigrad.ops.linalg import matrix
 from minigrad.ops.linalg.matrix import addmm_operands
-from minigrad.ops.linalg.products import AddmmScaled
-from minigrad.ops.shape import inplace_views
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -170,6 +168,7 @@ def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number 
     beta, alpha = number(beta, "beta", "addmm_"), number(alpha, "alpha", "addmm_")
     if beta == 1 and alpha == 1:
         return apply_inplace(matrix.Addmm.op, self, (mat1, mat2))
+    from minigrad.ops.linalg.products import AddmmScaled  # late: see ops/late.py
     return apply_inplace(AddmmScaled.op, self, (mat1, mat2, beta, alpha))
 
 
@@ -208,7 +207,7 @@ def square_(self) -> Tensor:
 
 
 METHODS = {
-    **overwriting.METHODS, **inplace_views.METHODS, **comparison_inplace.METHODS,
+    **overwriting.METHODS,
     "add_": add_, "sub_": sub_, "div_": div_, "true_divide_": true_divide_,
     "pow_": pow_, "square_": square_, "clamp_": clamp_, "addmm_": addmm_,
     "mul_": binary_method(arithmetic.Mul, "mul_"),

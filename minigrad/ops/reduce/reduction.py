@@ -24,7 +24,6 @@ from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, fla
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import where
-from minigrad.ops.scan.scans import products_of_others
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import expand, view
 
@@ -134,6 +133,7 @@ def product_of_others(x, z, dims, keepdim):
         return expand_reduced(z, x.shape, dims, keepdim) / x
     rest = [d for d in range(x.ndim) if d not in dims]
     rows = x.permute(*rest, *dims).reshape(*[x.shape[d] for d in rest], count(x.shape, dims))
+    from minigrad.ops.scan.scans import products_of_others  # late: see ops/late.py
     others = products_of_others(rows, len(rest))
     order = [0] * x.ndim
     for i, d in enumerate([*rest, *dims]):
