@@ -41,6 +41,8 @@ from minigrad.ops.index.indexing import *
 from minigrad.ops.linalg.matrix import *
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Number, Tensor
 
 
@@ -65,11 +67,11 @@ __all__ += ["fill"]
 # import the rest of their two families.
 get_late, __dir__ = lazy(__name__, names=LATE)
 import_module("minigrad.ops.sort")
-del sort        # `ops.sort` is to be the function, not the folder, whichever module of it comes first  # noqa: F821
+del globals()["sort"]       # `ops.sort` is to be the function, not the folder, whichever module of the folder comes first
 IN_PLACE_HOMES = {name: module for module, names in late.IN_PLACE.items() for name in names.split()}
 
 
-def __getattr__(name):
+def __getattr__(name) -> Any:
     """Import what has this name. `REGISTRY` is complete: the first one to ask for it imports all modules."""
     if name == "REGISTRY":
         for family in EVERY_FAMILY:

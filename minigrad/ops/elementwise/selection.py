@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
@@ -40,9 +41,11 @@ from minigrad.ops.base.rule import (
 )
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minigrad.types import Number, Tensor
 
-__all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign"]
+__all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign", "where"]
 
 
 # Types of limits for which clamp needs no type promotion.
@@ -280,12 +283,14 @@ maximum = two_tensors(Maximum)
 minimum = two_tensors(Minimum)
 
 
-def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """z = input where condition, else other, elementwise. `minigrad.where` is in ``ops/sort/searching.py``: it has one more form.
+def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor | Number | None = None, *,
+          out: Tensor | None = None) -> Any:
+    """z = input where condition, else other, elementwise. With a condition alone, the places where it is not 0.
 
     Args:
         condition (Tensor): bool. The three shapes broadcast together.
-        input, other (Tensor or number): of any dtypes, which are promoted.
+        input, other (Tensor or number): of any dtypes, which are promoted. Without both, the result is that of
+            ``condition.nonzero(as_tuple=True)``.
 
     The gradient goes to the operand that was chosen. Mirrors ``torch.where``.
 
@@ -295,7 +300,11 @@ def where(condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, 
     >>> x = mg.tensor([-1., 2.])
     >>> mg.where(x > 0, x, 0.)
     tensor([0., 2.])
+    >>> mg.where(x > 0)
+    (tensor([1]),)
     """
+    if input is None and other is None and out is None:
+        return cython.cast(object, tensor_argument("where", condition, "condition")).nonzero(as_tuple=True)
     if out is not None:
         return into(out, where, condition, input, other)
     tensor_argument("where", condition, "condition")

@@ -39,7 +39,6 @@ from minigrad.ops.base.rule import (
 )
 from minigrad.ops.elementwise.comparison import ne
 from minigrad.ops.elementwise.selection import number_tensor
-from minigrad.ops.elementwise.selection import where as select
 from minigrad.ops.index.indexing import index_select, scatter_add
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
 __all__ = ["argwhere", "bincount", "bucketize", "count_nonzero", "histc", "isin", "nonzero", "searchsorted", "unique",
-           "unique_consecutive", "where"]
+           "unique_consecutive"]
 
 
 class Undifferentiated(Op):
@@ -477,28 +476,3 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise ShapeError("MG-E301", "Class values must be smaller than num_classes.", found=f"{largest} of {classes}")
     place = reshape(tensor, (*tensor.shape, 1))
     return tensor.new_zeros((*tensor.shape, classes)).scatter(-1, place, 1)
-
-
-def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor | Number | None = None, *,
-          out: Tensor | None = None) -> Any:
-    """z = input where condition, else other, elementwise. With a condition alone, the places where it is not 0.
-
-    Args:
-        condition (Tensor): bool. The three shapes broadcast together.
-        input, other (Tensor or number): of any dtypes, which are promoted. Without both, the result is that of
-            ``condition.nonzero(as_tuple=True)``.
-
-    The gradient goes to the operand that was chosen. Mirrors ``torch.where``.
-
-    Raises:
-        RuntimeError: the condition is not bool, or the shapes cannot be broadcast together.
-
-    >>> x = mg.tensor([-1., 2.])
-    >>> mg.where(x > 0, x, 0.)
-    tensor([0., 2.])
-    >>> mg.where(x > 0)
-    (tensor([1]),)
-    """
-    if input is None and other is None and out is None:
-        return nonzero(tensor_argument("where", condition, "condition"), as_tuple=True)
-    return select(condition, input, other, out=out)
