@@ -35,6 +35,8 @@
 # say which you have. `mode` returns that word; every homework works in both.
 
 # %% nbgrader={"grade": false, "grade_id": "mode", "locked": false, "schema_version": 3, "solution": true, "task": false}
+import math
+
 import minigrad as mg
 
 
@@ -52,9 +54,6 @@ def mode():
 # the function. It returns $\big(f(x + h) - f(x - h)\big)/2h$ for a small $h$.
 
 # %% nbgrader={"grade": false, "grade_id": "hand", "locked": false, "schema_version": 3, "solution": true, "task": false}
-import math
-
-
 def f(x):
     return x * x * math.sin(x)
 

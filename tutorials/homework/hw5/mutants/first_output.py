@@ -1,7 +1,7 @@
 # wrong: all tensor hooks on the first output
 def call_hooks(node, grads, hooks, call):
     grads = list(grads)
-    for number, hook in hooks["tensor hook"]:
+    for _, hook in hooks["tensor hook"]:
         replaced = hook(grads[0])
         grads[0] = grads[0] if replaced is None else replaced
     for number, store in hooks["retain_grad"]:
