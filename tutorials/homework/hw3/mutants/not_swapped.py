@@ -9,5 +9,5 @@ class Nothing(contextlib.nullcontext):
 mg.grading.swap = lambda *args, **keywords: Nothing()
 
 
-def run_backward(roots, grads):
+def run_backward(roots, grads, call=call):
     return None

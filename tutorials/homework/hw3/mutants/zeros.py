@@ -1,5 +1,5 @@
 # wrong: sends zeros instead of gradients
-def run_backward(roots, grads):
+def run_backward(roots, grads, call=call):
     correct(roots, [grad * 0 for grad in grads])
 
 
