@@ -61,6 +61,7 @@ class BasePruningMethod(ABC):
 
     def apply_mask(self, module: Module) -> Tensor:
         """Return the product of the original tensor of `module` and its mask."""
+        instance(module, Module, "module", type(self).__name__)
         if self._tensor_name is None:
             raise AutogradAssertionError("MG-E368", f"Module {module} has to be pruned")
         original = getattr(module, self._tensor_name + "_orig")

@@ -50,7 +50,8 @@ class SpectralNorm:
         Args:
             weight (Tensor): of one dimension or more.
         """
-        tensor_argument("spectral_norm", weight, "weight")
+        if tensor_argument("spectral_norm", weight, "weight").ndim == 0:
+            raise TensorValueError("MG-E367", "spectral_norm(): a weight without dimensions has no matrix")
         if self.dim:
             weight = weight.permute(self.dim, *[d for d in range(weight.ndim) if d != self.dim])
         return weight.reshape(weight.shape[0], -1)
