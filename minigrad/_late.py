@@ -18,6 +18,13 @@ MODULES = (
 NAMES = {
     "_bfloat16": "BFloat16Tensor bfloat16",
     "_debug": "debug",
+    "_foreach":
+        "_foreach_copy_ _foreach_norm _foreach_zero_ _foreach_abs _foreach_abs_ _foreach_add _foreach_add_ "
+        "_foreach_addcdiv _foreach_addcdiv_ _foreach_addcmul _foreach_addcmul_ _foreach_clamp_max _foreach_clamp_max_ "
+        "_foreach_clamp_min _foreach_clamp_min_ _foreach_div _foreach_div_ _foreach_exp _foreach_exp_ _foreach_lerp "
+        "_foreach_lerp_ _foreach_log _foreach_log_ _foreach_mul _foreach_mul_ _foreach_neg _foreach_neg_ _foreach_pow "
+        "_foreach_pow_ _foreach_reciprocal _foreach_reciprocal_ _foreach_sign _foreach_sign_ _foreach_sqrt _foreach_sqrt_ "
+        "_foreach_sub _foreach_sub_",
     "amp": "GradScaler autocast get_autocast_dtype is_autocast_enabled set_autocast_enabled",
     "backends._precision":
         "get_deterministic_debug_mode get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled "

@@ -22,7 +22,7 @@ from minigrad.ops import addmm as _addmm
 from minigrad.ops import log_softmax as _log_softmax
 from minigrad.ops import matmul, where
 from minigrad.ops import softmax as _softmax
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import tensor_argument, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,6 +143,8 @@ def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Tensor:
     tensor([[1.],
             [2.]])
     """
+    if reduce is not None and not isinstance(reduce, str):
+        raise wrong_type("sparse.mm", "reduce", "str", reduce)
     if reduce not in (None, "sum"):
         from minigrad._absent import absent
         raise absent(f"sparse.mm with reduce={reduce!r}", "scatter_reduce, or a masked mean over the neighbours")

@@ -53,7 +53,7 @@ BELOW = {
 # The top layer may import anything: the package itself, its commands, and what uses all of it.
 TOP = {"__init__", "_C", "doctor", "demo", "utils", "viz", "testing", "grading", "library", "_custom_op", "distributions", "engine", "run"}
 # Surroundings of a program, above all else too: imported when a program asks for one.
-TOP |= {"_dynamo", "accelerator", "ao", "quantization", "backends", "compiler", "cpu", "functorch", "futures", "hub", "jit", "mps", "multiprocessing",
+TOP |= {"_dynamo", "_foreach", "accelerator", "ao", "quantization", "backends", "compiler", "cpu", "functorch", "futures", "hub", "jit", "mps", "multiprocessing",
         "onnx", "profiler", "torch_version", "xpu"}
 
 

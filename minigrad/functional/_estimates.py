@@ -69,10 +69,13 @@ def slope(f, step, dim, edge_order):
     n = f.shape[dim]
     if n < edge_order + 1:
         raise ShapeError("MG-E302", "torch.gradient expected each dimension size to be at least edge_order+1")
+    if f.dtype.name == "bool":
+        raise ShapeError("MG-E203", "gradient() subtracts, which bool tensors do not support", fix="input.float()")
     f = f if f.dtype.is_floating_point or f.dtype.is_complex else f.float()
 
     def part(start, stop):
-        return f.narrow(dim, start % n, (n + stop if stop <= 0 else stop) - start % n)
+        start = start + n if start < 0 else start
+        return f.narrow(dim, start, (n + stop if stop <= 0 else stop) - start)
     if not isinstance(step, _Tensor):
         h = real(step, "spacing", "gradient")
         inside = (part(2, 0) - part(0, -2)) / (2 * h)

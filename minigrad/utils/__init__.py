@@ -3,7 +3,7 @@
 from minigrad._lazy import lazy as _lazy
 from minigrad.utils import hooks
 
-__all__ = ["benchmark", "checkpoint", "cpp_extension", "data", "hooks", "model_zoo", "source", "swap_tensors",
+__all__ = ["benchmark", "checkpoint", "cpp_extension", "data", "dlpack", "hooks", "model_zoo", "source", "swap_tensors",
            "tensorboard"]     # pyright: ignore[reportUnsupportedDunderAll]
 
 __getattr__, __dir__ = _lazy(__name__, __all__, {"_swap": "swap_tensors"})      # many programs need no checkpoints and data loaders

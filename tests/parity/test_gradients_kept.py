@@ -138,6 +138,9 @@ NOT_ITS_NUMBERS |= {"Tensor.new.self", "detach.input", "detach_.input", "asarray
                     "lu.out", "batch_norm.training", "cudnn_enabled", "instance_norm.use_input_stats"}
 NOT_ITS_NUMBERS |= {f"{name}.train" for name in ("alpha_dropout", "alpha_dropout_", "dropout", "dropout_", "feature_alpha_dropout")}
 NOT_ITS_NUMBERS |= {f"nn.utils.{name}.parameters" for name in ("clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_")}
+# Sparse tensors are dense here: these say how PyTorch stores them, and a mask which entries stay.
+NOT_ITS_NUMBERS |= {"check_invariants", "is_coalesced", "sparse_dim", "dense_dim", "blocksize", "Tensor.to_sparse.layout", "Tensor.sparse_mask.mask",
+                    "sparse_coo_tensor.indices", "sparse_csr_tensor.crow_indices", "sparse_csr_tensor.col_indices", "pin_memory"}
 
 
 def arguments_of(call):

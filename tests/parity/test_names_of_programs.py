@@ -77,6 +77,10 @@ def test_sparse_and_old_names(snippet):
     "m.testing.make_tensor(2, 3, dtype=m.float32, device='cpu').shape, m.testing.make_tensor((4,), dtype=m.int64, device='cpu', low=2, high=3)",
     "m.testing.make_tensor((2, 3), dtype=m.float64, device='cpu', noncontiguous=True, requires_grad=True).is_contiguous()",
     "m.nn.init._calculate_correct_fan(m.ones(2, 3), 'fan_in'), m.nn.init._no_grad_fill_(m.ones(2), 3.)",
+    "m._foreach_add([m.ones(2), m.zeros(1)], [m.ones(2), m.ones(1)], alpha=2), m._foreach_mul([m.ones(2)], 3.), m._foreach_norm([m.ones(4)])",
+    "m._foreach_lerp_(x := [m.ones(2), m.zeros(1)], [m.zeros(2), m.ones(1)], .25), x", "m._foreach_zero_(x := [m.ones(2)]), x",
+    "m._foreach_addcdiv_(x := [m.ones(2)], [m.ones(2)], [m.full((2,), 4.)], value=2.), x, m._foreach_copy_(x, [m.zeros(2)]), x",
+    "m._foreach_sqrt([m.full((2,), 4.)]), m._foreach_div_(x := [m.ones(2)], [2.]), x, m._foreach_sub([m.ones(1)], [m.ones(1)])",
     "m.nn.modules.module._addindent('a\\nb\\n\\nc', 2)", "m.distributions.utils._standard_normal((2,), m.float32, None).shape",
     "m.nn.Embedding(3, 2, sparse=True)(m.tensor([1])).shape", "m.utils.data.DataLoader[int] | None and m.utils.data.Dataset[int] and 1",
 ])

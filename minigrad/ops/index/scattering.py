@@ -19,7 +19,7 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import NUMBERS, Linear, convert_number, op, tensor_argument, tensor_error
+from minigrad.ops.base.rule import NUMBERS, Linear, convert_number, op, tensor_argument, tensor_error, wrong_type
 from minigrad.ops.index.indexing import (
     IndexSelect,
     ScatterAdd,
@@ -147,7 +147,7 @@ class ScatterNumber(Linear):
 
 
 @in_place_too
-def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, reduce: str | None = None):
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, reduce: str = ""):
     """`input` with `src` stored at `index` along `dim`. Mirrors ``torch.scatter``.
 
     Args:
@@ -164,7 +164,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, red
     >>> mg.zeros(3).scatter(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
-    if reduce is not None:
+    if reduce != "":
         return scatter_combined(input, dim, index, src, reduce)
     if isinstance(src, TensorBase):
         if src.dtype is not input.dtype:
@@ -180,6 +180,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, red
 
 def scatter_combined(input, dim, index, src, reduce):
     """`scatter` with a `reduce`: the rule that adds or multiplies, and its operands."""
+    if not isinstance(reduce, str):
+        raise wrong_type("scatter", "reduce", "str", reduce)
     if reduce not in ("add", "multiply"):
         raise ShapeError("MG-E206", "reduce argument must be either add or multiply.", found=repr(reduce))
     if not isinstance(src, TensorBase):
