@@ -101,7 +101,16 @@ def test_to_numpy_and_back():
         np.asarray(x)
     assert x.float().numpy().tolist() == x.tolist() == [1.5, 3.140625] and type(x[0].item()) is float
     assert repr(x) == "tensor([1.5000, 3.1406], dtype=minigrad.bfloat16)" and f"{x[1]:.2f}" == "3.14"
-    assert mg.from_numpy(x._array).dtype is mg.bfloat16     # an array of ml_dtypes
+
+
+@pytest.mark.differs(
+    what="`from_numpy` of an array of ml_dtypes' bfloat16",
+    there="TypeError.",
+    here="A bfloat16 tensor on its memory.")
+def test_arrays_of_the_package():
+    x = bf16([1.5])
+    y = mg.from_numpy(x._array)
+    assert y.dtype is mg.bfloat16 and y.data_ptr() == x.data_ptr()
 
 
 def test_copies():

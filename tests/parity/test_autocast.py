@@ -72,6 +72,20 @@ def test_dtypes(given, lower):
     assert not wrong
 
 
+@pytest.mark.differs(
+    what="The dtype of the result of `nn.LSTM` of float32, and of `nn.GRU` of bfloat16, in an `autocast` region",
+    there="bfloat16.",
+    here="float32.")
+def test_recurrent_layers():
+    x = mg.ones(3, 4, 6)
+    for layer in (mg.nn.LSTM, mg.nn.GRU, mg.nn.RNN):
+        for given in (x, x.bfloat16()):
+            with mg.autocast("cpu"):
+                z = layer(6, 5)(given)[0]
+            expected = mg.float32 if layer is mg.nn.GRU or (layer is mg.nn.LSTM and given is x) else mg.bfloat16
+            assert z.dtype is expected and z.shape == (3, 4, 5)
+
+
 def states(m):
     """What a program sees of autocast, inside and outside of regions."""
     seen = []

@@ -34,6 +34,7 @@ AREAS = {
     "Jacobians and `gradcheck`": ("autograd/",),
     "The backward of a pipeline": ("distributed/",),
     "Distributions": ("distributions/", "parity/test_distributions"),
+    "bfloat16 and autocast": ("test_bfloat16", "test_surroundings", "parity/test_autocast"),
     "Ops": ("ops/", "parity/"),
     "Modules and optimisers": ("nn/", "optim/"),
 }

@@ -337,8 +337,8 @@ class Meta:
 
 
 def backend_of(dtype, device):
-    """The `Backend` that computes with tensors of `dtype` on `device`."""
-    if dtype.index != BFLOAT16:
+    """The `Backend` that computes with tensors of `dtype` on `device`. The record of a gradient of any dtype has the dtype None."""
+    if dtype is None or dtype.index != BFLOAT16:
         return device.backend
     if device.backend.rounding is None:
         raise ShapeError("MG-E310", f"minigrad computes with bfloat16 on the CPU only, not on {device}",
