@@ -11,7 +11,7 @@
     ordering.py     flip, sorting, searching
     convolution.py  convolution, pooling, resampling
     nn.py           losses, optimiser steps
-    randoms.py      random numbers
+    randoms.py      random numbers, with rejection.py
     special.py      the error function, the gamma function and its derivatives
     gamma.py        incomplete gamma functions, zeta, Bessel functions
     precision.py    the dtype that a kernel computes in
