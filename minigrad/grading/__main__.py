@@ -52,7 +52,7 @@ def build(options):
 def grade(options):
     """Grade one submission, or a class."""
     from minigrad.grading.grade import grade, junit, write_json, write_whole
-    from minigrad.grading.server import Server
+    from minigrad.grading.server import Server, ServerError
     from minigrad.grading.sets import Set, SetError
     try:
         homework = Set.read(options.set)
@@ -61,9 +61,18 @@ def grade(options):
         return 2
     if options.out is not None or len(options.submissions) > 1:
         from minigrad.grading.class_report import grade_class
-        return grade_class(homework, options.submissions, options.out or Path("report"), options.jobs, options.seed)
-    with Server() as server:
-        results = grade(homework, options.submissions[0], server, options.seed)
+        try:
+            return grade_class(homework, options.submissions, options.out or Path("report"), options.jobs, options.seed)
+        except ServerError as error:
+            print(error, file=sys.stderr)
+            return 2
+    try:
+        with Server() as server:
+            server.start()
+            results = grade(homework, options.submissions[0], server, options.seed)
+    except ServerError as error:
+        print(error, file=sys.stderr)
+        return 2
     if options.json is not None:
         write_json(options.json, results)
     if options.junit is not None:

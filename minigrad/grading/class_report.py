@@ -17,6 +17,7 @@ import io
 import json
 import statistics
 import sys
+import textwrap
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -199,13 +200,14 @@ def summary_page(homework, results, expected):
     most = max(bins.values())
     rows = "".join(f"<tr><td>{homework.points * i / steps:g} to {homework.points * (i + 1) / steps:g}</td>"
                    f"<td>{bar(bins[i], most)}</td></tr>" for i in range(steps))
-    failed = Counter(test["name"] for found in results.values() for test in found["tests"] if test["status"] != "passed")
-    reasons = Counter((test["name"], test["output"].partition("\n")[0][:120]) for found in results.values()
-                      for test in found["tests"] if test["status"] != "passed")
+    graded = [found for found in results.values() if found["extra_data"]["graded"]]
+    failed = Counter(test["name"] for found in graded for test in found["tests"] if test["status"] != "passed")
+    reasons = Counter((test["name"], textwrap.shorten(test["output"].partition("\n")[0], 120, placeholder=" ..."))
+                      for found in graded for test in found["tests"] if test["status"] != "passed")
     checks = ""
     for name, number in failed.most_common():
         often = next(text for (check, text), _ in reasons.most_common() if check == name)
-        checks += f"<tr><td>{html.escape(name)}</td><td>{bar(number, len(scores), 10)}</td><td>{html.escape(often)}</td></tr>"
+        checks += f"<tr><td>{html.escape(name)}</td><td>{bar(number, len(graded), 10)}</td><td>{html.escape(often)}</td></tr>"
     students = "".join(
         f'<tr><td><a href="feedback/{quote(name)}.html">{html.escape(name)}</a></td><td class="n">{found["score"]:g}</td>'
         f"<td>{html.escape('; '.join(found['output'].splitlines()[2:]))}</td></tr>" for name, found in sorted(results.items()))
@@ -216,7 +218,8 @@ Mean {statistics.mean(scores):.1f}, median {statistics.median(scores):g}, from {
 <h2>Distribution</h2>
 <table><tr><th>points</th><th>submissions</th></tr>{rows}</table>
 <h2>Which check fails most</h2>
-<table><tr><th>check</th><th>submissions</th><th>most often</th></tr>{checks}</table>
+<p>Of the {len(graded)} submissions that could be loaded; the others say "Not graded" below.</p>
+<table><tr><th>check</th><th>failed by</th><th>most often</th></tr>{checks}</table>
 <h2>Students</h2>
 <table><tr><th>student</th><th class="n">points</th><th>note</th></tr>{students}</table>""")
 

@@ -75,7 +75,8 @@ def grade(homework, submission, server, seed=None):
     results = {
         "score": score, "execution_time": round(time.monotonic() - start, 2), "output": "\n".join(lines), "output_format": "text",
         "test_output_format": "text", "visibility": "visible", "stdout_visibility": "hidden", "tests": tests,
-        "extra_data": {"set": homework.name, "points": homework.points, "seed": seed, "checks": homework.digest()},
+        "extra_data": {"set": homework.name, "points": homework.points, "seed": seed, "graded": wrong is None,
+                       "checks": homework.digest()},
     }
     if board:
         results["leaderboard"] = board

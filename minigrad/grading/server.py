@@ -25,8 +25,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Server", "failure"]
+__all__ = ["Server", "ServerError", "failure"]
 
+READY = b"ready\n"
 WALL = 3            # wall time for each second of CPU time: a busy machine costs nobody points
 KEEP = 10_000       # bytes of printed text in a result
 SIGNALS = {
@@ -35,6 +36,10 @@ SIGNALS = {
     "SIGKILL": "was killed (memory, or more than {seconds} s of CPU time)",
     "SIGXFSZ": "wrote a file of more than {files_mb} MB",
 }
+
+
+class ServerError(Exception):
+    """The grader itself does not work. No submission is to blame."""
 
 
 class Server:
@@ -47,9 +52,9 @@ class Server:
         self.closed = False
 
     def start(self):
-        """Start the process. Raises `OSError` where there is no `os.fork`."""
+        """Start the process. Raises `ServerError` if it does not start, or where there is no `os.fork`."""
         if not hasattr(os, "fork"):
-            raise OSError("the grader needs os.fork: use Linux, macOS, or a container such as Gradescope's")
+            raise ServerError("the grader needs os.fork: use Linux, macOS, or a container such as Gradescope's")
         root = str(Path(__file__).parents[2])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
@@ -58,6 +63,9 @@ class Server:
             start_new_session=True, env={**os.environ, **threads, "PYTHONPATH": path, "PYTHONHASHSEED": "0",
                                          "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""})
         self.jobs, self.results = self.process.stdin, self.process.stdout
+        if self.results.readline() != READY:
+            self.end()
+            raise ServerError("the grader does not start; the error is above. It needs pytest")
 
     def check(self, job):
         """Run one check. Returns a dict: outcome, reason, kind, output, seconds, score, leaderboard."""
@@ -249,6 +257,7 @@ def main():
     before = integrity.snapshot()
     gc.collect()
     gc.freeze()     # the children share this memory
+    os.write(results, READY)
     for line in jobs:
         result = json.dumps(serve(json.loads(line), before)).encode() + b"\n"
         while result:

@@ -142,6 +142,8 @@ RUN = {
     "a mutant with all points": ({"mutants/right__py": "# wrong: nothing\n"}, r"mutants/right\.py gets all points"),
     "a check that no mutant fails": ({"mutants/triples__py": "# wrong: adds\ndef add_gradients(old, new):\n    return old\n"},
                                      r"test_hidden\.py, line 11: no mutant fails check 2\.1"),
+    "a mutant that is refused": ({"mutants/triples__py": "# wrong: patches\nimport numpy\nnumpy.allclose = None\n"},
+                                 r"test_hidden\.py, line 11: no mutant fails check 2\.1"),
 }
 
 

@@ -140,6 +140,16 @@ def test_command_parts(capsys):
     assert main(["parts", "nothing"]) == 2
 
 
+def test_a_grader_that_does_not_start_blames_nobody(tiny, tmp_path, monkeypatch, capsys):
+    (tmp_path / "pytest.py").write_text("raise ImportError('no pytest here')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    folder = write(tmp_path, "a", SOURCE)
+    assert main(["grade", str(tiny.folder), str(folder), "--json", str(tmp_path / "r.json")]) == 2
+    assert "the grader does not start" in capsys.readouterr().err and not (tmp_path / "r.json").exists()
+    assert main(["grade", str(tiny.folder), str(folder), "--out", str(tmp_path / "report")]) == 2
+    assert not list((tmp_path / "report").rglob("*.json"))
+
+
 # ---- a class --------------------------------------------------------------------------------------------------------------------
 
 @pytest.fixture
