@@ -49,7 +49,7 @@ class SampleDirichlet(Function):
     def forward(ctx, concentration):
         x = from_host(draw_dirichlet(on_host(concentration.double())), concentration)
         info = mg.finfo(x.dtype)
-        x = x.clamp(info.tiny, 1 - info.epsneg)     # PyTorch's bounds: the smallest number, and the one next to 1
+        x = x.clamp(info.tiny, 1 - info.eps / 2)     # PyTorch's bounds: the smallest number, and the one next to 1
         ctx.save_for_backward(x, concentration)
         return x
 

@@ -20,6 +20,7 @@ FUNCTIONS = {
     "elementwise.representation": "frexp histogram nextafter",
     "elementwise.rounding": "ceil fix floor floor_divide fmod frac remainder round trunc",
     "elementwise.sampling": "",
+    "elementwise.scaled": "",
     "elementwise.special": "digamma erf erfc erfinv lgamma logit mvlgamma polygamma",
     "elementwise.trigonometry":
         "acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cosh exp2 expm1 hypot log10 "

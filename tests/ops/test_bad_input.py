@@ -258,6 +258,8 @@ def excused(name, combination, ours, our_error, theirs, their_error):
     if "None" in combination and not isinstance(our_error, TypeError) and isinstance(their_error, TypeError) and name in (
             "logsumexp dim", "squeeze dim", "prod dim", "max dim", "min dim", "logsumexp keepdim", "prod keepdim", "max keepdim"):
         return "dim=None means all dimensions everywhere"
+    if name == "where" and combination[1:] == ("None", "None"):
+        return "None for both operands is the same as leaving them out"
     if name == "logsumexp dim" and "()" in combination:
         return "torch fails on its own output shape"
     if name == "permute function" and isinstance(their_error, TypeError):
@@ -316,6 +318,8 @@ def plain(value):
     if isinstance(value, (tuple, list)):
         return [plain(v) for v in value]
     if hasattr(value, "detach"):
+        if str(value.dtype).endswith("bfloat16"):       # NumPy has no such dtype
+            return ["bfloat16", plain(value.float())]
         array = value.detach().resolve_conj().numpy() if hasattr(value, "resolve_conj") else value.detach().numpy()
         return array.copy()
     return value

@@ -3,7 +3,7 @@
 import importlib
 
 import pytest
-import torch
+import torch.nn.utils.prune
 
 import minigrad as mg
 from tests.parity.test_names import same

@@ -4,7 +4,7 @@
     anomaly mode                           the same, and whole tracebacks                           anomaly.py
     allow_mutation_on_saved_tensors()      copy a saved tensor before a write to its memory         autograd/graph.py
     mg.debug.record()                      record the steps of the engine                           observe/recorder.py
-    mg.grading.swap(...)                   run the engine with a part of the user's                 observe/swapped_task.py
+    mg.grading.swap(...)                   run the engine with one part replaced                    observe/swapped_task.py
     mg.cuda.stream(s)                      note the stream on which a node will run                 streams.py
 
 They are fields of one object. Four derived fields combine them, so frequent code checks them all with one load:
