@@ -30,7 +30,7 @@ __all__ = ["LateMethod", "lazy"]
 
 importing = RLock()     # the thread that imports may read another late name meanwhile
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=importing._at_fork_reinit)
+    os.register_at_fork(after_in_child=importing._at_fork_reinit)      # pyright: ignore[reportAttributeAccessIssue]
 
 
 def lazy(package, modules=(), names=None):

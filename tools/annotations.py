@@ -21,6 +21,7 @@ import numpy as np
 
 # Names that the annotations use, and the module whose stub defines them.
 HOMES = {
+    "Limits": "minigrad.dtypes", "Named": "minigrad.functional._fake_quantize",
     "Tensor": "minigrad.tensor", "Size": "minigrad.tensor", "_Number": "minigrad.tensor",
     "ValuesAndIndices": "minigrad.tensor", "QR": "minigrad.tensor", "SVD": "minigrad.tensor",
     "SignAndLogarithm": "minigrad.tensor",
@@ -105,6 +106,8 @@ TYPES = {
 
 # Properties and attributes. A property that can be set or deleted is written as an attribute.
 ATTRIBUTES = {
+    "Limits": {"bits": "_int", "dtype": "_str", "min": "_float", "max": "_float", "eps": "_float", "tiny": "_float",
+               "smallest_normal": "_float", "resolution": "_float"},
     "Tensor": {"shape": "Size", "dtype": "_Dtype", "device": "Device", "ndim": "_int", "requires_grad": "_bool", "is_leaf": "_bool",
                "grad_fn": "Node | None", "output_nr": "_int", "grad": "Tensor | None", "grad_dtype": "_Dtype | None",
                "data": "Tensor", "retains_grad": "_bool",

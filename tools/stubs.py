@@ -64,7 +64,8 @@ MODES = ("no_grad", "enable_grad", "set_grad_enabled", "set_forward_grad_enabled
 # What Python itself calls, and no type checker needs to know of.
 UNSAID = {"__init_subclass__", "__dealloc__", "__dir__", "__getstate__", "__setstate__"}
 # How an object is made that nobody makes by hand, and tricks that make a class a decorator.
-HIDDEN = {("dtype", "__init__"), ("Node", "__init__"), ("no_grad", "__new__"), ("enable_grad", "__new__"),
+HIDDEN = {("dtype", "__init__"), ("Limits", "__init__"), ("Limits", "__repr__"),
+          ("Node", "__init__"), ("no_grad", "__new__"), ("enable_grad", "__new__"),
           ("inference_mode", "__new__")}
 
 untyped = set()
@@ -208,7 +209,7 @@ def public(module):
         if name not in ("install_methods",):
             found[name] = value
     if module is minigrad.dtypes:
-        found |= {name: value for name, value in vars(module).items() if isinstance(value, DType)}
+        found |= {name: value for name, value in vars(module).items() if isinstance(value, DType)} | {"Limits": module.Limits}
     for cls, home in ADOPTED.items():
         if home == module.__name__:
             found[called(cls)] = cls
@@ -241,6 +242,8 @@ def stub(module):
             kind = type(value).__name__
             known = {"str": "_str", "float": "_float", "NoneType": "None"}.get(kind, kind)
             body.append(f"{name}: {'Any' if kind.startswith('_') else known}")
+    if module is minigrad.dtypes:
+        body.append("device = Device")      # a class whose instances are devices: see `DeviceType`
     text = "\n".join([*body, PREAMBLES.get(module.__name__, "")])
     defined = set(re.findall(r"^class (\w+)", text, re.M)) | set(re.findall(r"^(\w+)\s*:", text, re.M))
     imported = {line.rpartition(" ")[2] for line in imports}

@@ -15,6 +15,7 @@ Mirrors ``torch/ao/quantization``.
 import copy
 import functools
 from collections import namedtuple
+from typing import Any
 
 from minigrad import nn
 from minigrad.autograd.grad_mode import no_grad
@@ -62,6 +63,8 @@ class MinMaxObserver(nn.Module):
     def __init__(self, dtype=quint8, qscheme=per_tensor_affine, reduce_range=False, quant_min=None, quant_max=None, **options):
         super().__init__()
         self.dtype, self.qscheme, self.ch_axis = dtype, qscheme, options.get("ch_axis", 0)
+        low: Any
+        high: Any
         low, high = (dtype.low, dtype.high) if quant_min is None or quant_max is None else (quant_min, quant_max)
         self.quant_min, self.quant_max = (low // 2, high // 2) if reduce_range else (low, high)
         self.averaging_constant = options.get("averaging_constant", 0.01)
@@ -346,7 +349,7 @@ def as_fake_quantize(observer):
     """A `FakeQuantize` with the range of an observer."""
     if isinstance(observer, FakeQuantize):
         return observer
-    fake = FakeQuantize(lambda **options: observer)
+    fake = FakeQuantize(lambda **options: observer)      # pyright: ignore[reportArgumentType]
     if bool((observer.min_val <= observer.max_val).all()):
         fake.scale, fake.zero_point = [x.reshape(-1) for x in observer.calculate_qparams()]
     return fake
@@ -379,7 +382,7 @@ def fuse_modules(model, modules_to_fuse, inplace=False, fuser_func=None, fuse_cu
     groups = [modules_to_fuse] if isinstance(modules_to_fuse[0], str) else modules_to_fuse
     for names in groups:
         first, second = model.get_submodule(names[0]), model.get_submodule(names[1])
-        if isinstance(second, nn.modules.batchnorm._BatchNorm) and not model.training:
+        if isinstance(second, nn.modules.batchnorm._BatchNorm) and not model.training:  # pyright: ignore[reportAttributeAccessIssue]
             model.set_submodule(names[0], fuse_conv_bn_eval(first, second))
             model.set_submodule(names[1], nn.Identity())
     return model

@@ -66,8 +66,8 @@ class FakeQuantize(Function):
         ctx.save_for_backward((q >= quant_min) & (q <= quant_max))
 
     @staticmethod
-    def backward(ctx, grad):
-        return grad * ctx.saved_tensors[0], None, None, None, None
+    def backward(ctx, *grads):
+        return grads[0] * ctx.saved_tensors[0], None, None, None, None
 
 
 def bounds(name, quant_min, quant_max):

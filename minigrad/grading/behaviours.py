@@ -20,6 +20,7 @@ from minigrad.autograd import Function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["BEHAVIOURS", "ENGINE_PARTS", "Behaviour"]
 
@@ -48,8 +49,9 @@ def behaviour(group, page="tutorials/02_the_engine"):
     return add
 
 
-def leaf(*values, dtype=mg.float32):
-    return mg.tensor(values if len(values) > 1 else values[0], dtype=dtype, requires_grad=True)
+def leaf(*values: float, dtype=mg.float32) -> "Any":
+    first, *rest = values
+    return mg.tensor([first, *rest] if rest else first, dtype=dtype, requires_grad=True)
 
 
 def numbers(*tensors):

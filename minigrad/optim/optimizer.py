@@ -234,7 +234,8 @@ class Optimizer:
         groups = [{**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
                   for group in self.param_groups]
         states = {numbers[id(p)]: dict(state) for p, state in self.state.items() if id(p) in numbers and state}
-        return run_hooks(self, "state_dict_post", {"state": states, "param_groups": groups})
+        found: Any = run_hooks(self, "state_dict_post", {"state": states, "param_groups": groups})
+        return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Load state and options.
@@ -253,7 +254,7 @@ class Optimizer:
         0.1
         """
         function = type(self).__name__ + ".load_state_dict"
-        state_dict = run_hooks(self, "load_state_dict_pre", state_dict)
+        state_dict = run_hooks(self, "load_state_dict_pre", state_dict)      # pyright: ignore[reportAssignmentType]
         for key in ("param_groups", "state"):
             if key not in instance(state_dict, Mapping, "state_dict", function, "dict", "MG-E402"):
                 raise MissingParameters("MG-E402", f"{function}(): argument 'state_dict' has no {key!r}",

@@ -38,7 +38,7 @@ def make_tensor(*shape: int | Sequence[int], dtype: DType, device: DeviceLike = 
     minigrad.Size([2, 3])
     """
     dtype = as_dtype(dtype)
-    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    sizes: Any = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     if noncontiguous and sizes:
         sizes = (*sizes[:-1], 2 * sizes[-1])
     if dtype.name == "bool":
@@ -49,8 +49,8 @@ def make_tensor(*shape: int | Sequence[int], dtype: DType, device: DeviceLike = 
         numbers = numbers.uniform_(-9 if low is None else low, 9 if high is None else high)
         found = found.copy_(numbers[..., 0] + 1j * numbers[..., 1]) if dtype.is_complex else numbers
     else:
-        low = max(iinfo(dtype).min, -9 if low is None else int(low))
-        found = randint(low, 10 if high is None else int(high), sizes, dtype=dtype, device=device)
+        least = max(int(iinfo(dtype).min), -9 if low is None else int(low))
+        found = randint(least, 10 if high is None else int(high), sizes, dtype=dtype, device=device)
     if exclude_zero:
         found = where(found == 0, as_tensor(1, dtype=dtype), found)
     if noncontiguous and sizes:

@@ -198,7 +198,7 @@ def add_bfloat16(kernels, limits):
     found = _BY_NAME["bfloat16"] = DType("bfloat16", BFLOAT16, FLOAT)
     _BY_NUMPY[found.numpy] = found
     _LIMITS[found] = limits
-    CPU.backend.set_rounding(kernels)
+    CPU.backend.set_rounding(kernels)       # pyright: ignore[reportOptionalMemberAccess]
     return found
 
 

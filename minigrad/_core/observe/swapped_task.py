@@ -16,6 +16,7 @@ Mirrors nothing: no part of PyTorch's engine can be replaced. Read next: ``minig
 """
 
 import functools
+from typing import Any
 
 import cython
 from cython.cimports.minigrad._core.engine.execute import GraphRoot
@@ -52,7 +53,7 @@ class Parts:
         self.accumulate_grad = None     # (leaf, gradient)
 
 
-parts = Parts()
+parts: Any = Parts()
 
 
 @cython.binding(False)
@@ -83,18 +84,19 @@ class SwappedTask(RecordingTask):
         """Run the user's engine, which calls `call_node` for each node."""
         node: Node
         inputs = None
+        order: list = []
         if self.selective:
             if not self.captures:
                 raise AutogradError("MG-E181", "run_backward is swapped, and backward(inputs=...) is not a part of it",
                                     fix="use autograd.grad, or swap the parts of the engine one by one")
-            order = sorted([(position, node, number) for node, found in self.captures.items() for number, position in found],
-                           key=first)
+            order = [(position, node, number) for node, places in self.captures.items() for number, position in places]
+            order.sort(key=first)
             inputs = [(node, number) for _, node, number in order]
         if isinstance(root, GraphRoot):
             roots = list(root.next_functions)
-            grads = list(cython.cast(GraphRoot, root).grads)
+            grads = list(cython.cast(GraphRoot, root).grads or ())
         else:
-            grad = self.take(root)
+            grad: Any = self.take(root)
             number = 0 if root.metas is None else [g is None for g in grad].index(False)
             roots = [(root, number)]
             grads = [grad if root.metas is None else grad[number]]
@@ -223,9 +225,9 @@ class SwappedTask(RecordingTask):
     def finish_without_hooks(self, node):
         """`finish` for a node whose post-hooks have been called."""
         extra: NodeExtra = node.extra
-        hooks = None if extra is None else extra.post_hooks
-        if hooks is None:
+        if extra is None or extra.post_hooks is None:
             return self.finish(node, ())
+        hooks = extra.post_hooks
         extra.post_hooks = None
         try:
             self.finish(node, ())

@@ -278,7 +278,8 @@ def by_rule(rule):
         first = args[0][0] if isinstance(args[0], (list, tuple)) else next(x for x in args if isinstance(x, MetaArray))
         if isinstance(found, list):
             return tuple([new_array(shape, dtype, first.device) for shape, dtype in found])
-        return new_array(*found, first.device)
+        shape, dtype = found
+        return new_array(shape, dtype, first.device)
     return kernel
 
 

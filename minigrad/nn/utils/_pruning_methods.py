@@ -114,7 +114,8 @@ class BasePruningMethod(ABC):
         module.register_buffer(name + "_mask", mask)
         setattr(module, name, chain.apply_mask(module))
         module.register_forward_pre_hook(chain)
-        return chain
+        found: Any = chain
+        return found
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
         """Return a pruned copy of a tensor, without a module.

@@ -164,7 +164,7 @@ def global_unstructured(parameters: Iterable[tuple[Module, str]], pruning_method
     importance_scores = {} if importance_scores is None else importance_scores
     if not isinstance(importance_scores, dict):
         raise TensorTypeError("MG-E368", "global_unstructured(): importance_scores must be of type dict")
-    pairs = [parameter_pair(pair) for pair in parameters]
+    pairs: list[Any] = [parameter_pair(pair) for pair in parameters]
     if not (isinstance(pruning_method, type) and issubclass(pruning_method, BasePruningMethod)):
         raise TensorTypeError("MG-E368", "global_unstructured(): argument 'pruning_method' must be a class of pruning methods, "
                               f"not {in_words(pruning_method)}")

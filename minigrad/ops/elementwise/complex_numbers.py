@@ -333,7 +333,8 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return into(out, polar, abs, angle)
-    return call_broadcasting(Polar.op, parts("polar", *cast_operands("polar", abs, angle), ("abs", "angle")))
+    abs, angle = cast_operands("polar", abs, angle)
+    return call_broadcasting(Polar.op, parts("polar", abs, angle, ("abs", "angle")))
 
 
 def parts(function, x, y, names):

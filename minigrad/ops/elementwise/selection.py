@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
@@ -304,7 +303,8 @@ def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor
     (tensor([1]),)
     """
     if input is None and other is None and out is None:
-        return cython.cast(object, tensor_argument("where", condition, "condition")).nonzero(as_tuple=True)
+        found: Any = tensor_argument("where", condition, "condition")
+        return found.nonzero(as_tuple=True)
     if out is not None:
         return into(out, where, condition, input, other)
     tensor_argument("where", condition, "condition")
