@@ -14,6 +14,7 @@ from importlib import import_module as _import_module
 from minigrad.errors import LinAlgError
 from minigrad.ops.base.keywords import accept_names_everywhere as _accept_names_everywhere
 from minigrad.ops.base.out import accept_out as _accept_out
+from minigrad.ops.base.rule import tensor_argument as _tensor_argument
 from minigrad.ops.linalg.contractions import linalg_cross as cross
 from minigrad.ops.linalg.contractions import matrix_power, multi_dot, vecdot
 from minigrad.ops.linalg.contractions import vander as _vander
@@ -59,7 +60,7 @@ def vander(x, *, N=None):
     tensor([[1, 2, 4],
             [1, 3, 9]])
     """
-    flat = x.reshape(-1)
+    flat = _tensor_argument("linalg.vander", x, "x").reshape(-1)
     return _vander(flat, x.shape[-1] if N is None else N, increasing=True).reshape(*x.shape, -1)
 
 

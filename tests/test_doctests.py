@@ -29,7 +29,8 @@ CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential"
            "mg.debug": mg.debug, "mg.Generator": mg.Generator, "mg.Size": mg.Size, "mg.dtype": mg.dtype, "mg.device": mg.device}
 
 NAMESPACES |= {"mg.functional": mg.functional, "mg.run": mg.run, "mg.testing": mg.testing, "mg.nn.utils": nn.utils, "mg.nn.utils.rnn": nn.utils.rnn, "mg.utils.data": mg.utils.data, "mg.optim.lr_scheduler": optim.lr_scheduler,
-               "mg.optim.swa_utils": optim.swa_utils, "mg.viz": mg.viz, "mg.linalg": mg.linalg, "mg.special": mg.special, "mg.fft": mg.fft,
+               "mg.optim.swa_utils": optim.swa_utils, "mg.viz": mg.viz, "mg.linalg": mg.linalg, "mg.special": mg.special, "mg.fft": mg.fft, "mg.sparse": mg.sparse,
+               "mg.grading": mg.grading,
                "mg.errors": mg.errors, "mg.autograd.gradcheck": importlib.import_module("minigrad.autograd.gradcheck"),
                "mg.autograd.forward_ad": autograd.forward_ad, "mg.autograd.function": autograd.function}
 

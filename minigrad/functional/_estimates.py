@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportIndexIssue=false, reportCallIssue=false
 # (the results of ops have no types inside the package)
+from minigrad._arguments import listed
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.linalg import qr, solve_triangular, svd
 from minigrad.ops import cat, matmul
@@ -53,9 +54,9 @@ def gradient(input: Tensor, *, spacing: float | Sequence[float] | Sequence[Tenso
     (tensor([3., 4., 6., 7.]),)
     """
     tensor_argument("gradient", input)
-    dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else listed(dim, "dim", "gradient")
     dims = [dimension(d, input.ndim) for d in dims]
-    steps = [spacing] * len(dims) if isinstance(spacing, (int, float)) else list(spacing)
+    steps = [spacing] * len(dims) if isinstance(spacing, (int, float)) else listed(spacing, "spacing", "gradient")
     if len(steps) != len(dims):
         raise ShapeError("MG-E302", "torch.gradient expected spacing to be unspecified, a scalar or a list with one entry for each "
                          f"dimension: {len(dims)} entries", found=f"{len(steps)}")
@@ -131,8 +132,10 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     """
     tensor_argument("svd_lowrank", A, "A", 1)
     q = 6 if q is None else integer(q, "q", "svd_lowrank")
+    if A.ndim < 2:
+        raise ShapeError("MG-E206", "svd_lowrank() expects a matrix, or a batch of matrices", found=f"shape {list(A.shape)}")
+    M = None if M is None else tensor_argument("svd_lowrank", M, "M", 4).expand(A.shape)
     wide = A.shape[-2] < A.shape[-1]
-    M = None if M is None else M.expand(A.shape)
     if wide:
         A, M = A.mH, None if M is None else M.mH
     Q = approximate_basis(A, q, 2 if niter is None else integer(niter, "niter", "svd_lowrank"), M)

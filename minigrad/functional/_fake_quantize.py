@@ -120,6 +120,8 @@ def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: T
     tensor([0.9000, 0.8000])
     """
     tensor_argument("fake_quantize_per_channel_affine", input)
+    tensor_argument("fake_quantize_per_channel_affine", scale, "scale", 2)
+    tensor_argument("fake_quantize_per_channel_affine", zero_point, "zero_point", 3)
     bounds("fake_quantize_per_channel_affine", quant_min, quant_max)
     axis = dimension(axis, input.ndim)
     if scale.ndim != 1 or scale.shape != zero_point.shape or len(scale) != input.shape[axis]:

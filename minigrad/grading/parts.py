@@ -20,6 +20,9 @@ class Part:
         checked (str): what `swap` checks each time. A violation raises `SwapError`.
         ours (str): the file with minigrad's own form of the part.
         of (str): what ``of=`` names, such as "an op", or "" if the part needs none.
+
+    >>> mg.grading.PARTS["add_gradients"].signature
+    'add_gradients(old, new)'
     """
 
     name: str

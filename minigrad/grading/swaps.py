@@ -29,7 +29,16 @@ _counting = threading.Lock()
 
 
 class SwapError(AutogradError):
-    """A part that was swapped returned something wrong, or was never used."""
+    """A part that was swapped returned something wrong, or was never used. It is a `RuntimeError`.
+
+    >>> x = mg.tensor(2., requires_grad=True)
+    >>> try:
+    ...     with mg.grading.swap("add_gradients", lambda old, new: None):
+    ...         (x * x).backward()
+    ... except mg.grading.SwapError as error:
+    ...     print(error.code)
+    MG-E181
+    """
 
 
 class Student:
@@ -89,6 +98,14 @@ class Swap(contextlib.ContextDecorator):
     """A part that is replaced while a ``with`` block or a decorated function runs. `swap` makes it.
 
     `calls` is the number of times that minigrad has called the part.
+
+    >>> import numpy as np
+    >>> part = mg.grading.swap("kernel", np.exp, of="exp")
+    >>> with part:
+    ...     mg.tensor([0.]).exp()
+    tensor([1.])
+    >>> part
+    <swap of kernel: 1 calls>
     """
 
     def __init__(self, student, enter, leave):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from minigrad.optim._scheduler import LRScheduler, check, check_optimizer, per_group
+from minigrad.optim._scheduler import LRScheduler, check, check_optimizer, number_argument, per_group
 
 if TYPE_CHECKING:
     from minigrad.optim.optimizer import Optimizer
@@ -36,7 +36,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max = T_max
-        self.eta_min = eta_min
+        self.eta_min = number_argument(eta_min, "eta_min")
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
@@ -82,7 +82,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         check(isinstance(T_mult, int) and T_mult >= 1, f"Expected integer T_mult >= 1, but got {T_mult}")
         self.T_0 = self.T_i = T_0
         self.T_mult = T_mult
-        self.eta_min = eta_min
+        self.eta_min = number_argument(eta_min, "eta_min")
         self.T_cur = last_epoch
         super().__init__(optimizer, last_epoch)
 

@@ -12,10 +12,12 @@ Mirrors LRScheduler of ``torch/optim/lr_scheduler.py``.
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import TYPE_CHECKING
 
 from minigrad.errors import AutogradNotImplementedError, MinigradError
+from minigrad.ops.base.rule import wrong_type
 from minigrad.optim.optimizer import Optimizer
 from minigrad.tensor import Tensor
 
@@ -166,7 +168,14 @@ def per_group(value, optimizer, name):
     """Return a list with a number per group: `value` itself, or the same number for all groups."""
     count = len(check_optimizer(optimizer).param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * count
+        return [number_argument(value, name)] * count
     check(len(value) == count, f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
           f"param_groups has {count}.")
-    return list(value)
+    return [number_argument(each, name) for each in value]
+
+
+def number_argument(value, name):
+    """Return `value`, a number or a tensor with one; raise `TypeError` for anything else."""
+    if not isinstance(value, (numbers.Real, Tensor)):
+        raise wrong_type("scheduler", name, "float", value)
+    return value

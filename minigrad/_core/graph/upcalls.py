@@ -21,6 +21,8 @@ class Late:
         self.name = name
 
     def __get__(self, instance, owner):
+        if instance is None:
+            return self
         instance.load(self.name)
         return vars(instance)[self.name]
 

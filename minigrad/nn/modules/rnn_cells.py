@@ -49,7 +49,7 @@ class RNNCellBase(Module):
         self.input_size = input_size = integer(input_size, "input_size", type(self).__name__)
         self.hidden_size = hidden_size = integer(hidden_size, "hidden_size", type(self).__name__)
         self.bias = flag_of(self, "bias", bias)
-        rows = num_chunks * hidden_size
+        rows = integer(num_chunks, "num_chunks", "RNNCellBase") * hidden_size
         for name, shape in (("weight_ih", (rows, input_size)), ("weight_hh", (rows, hidden_size)), ("bias_ih", (rows,)),
                             ("bias_hh", (rows,))):
             register_optional(self, name, self.bias or name.startswith("weight"), shape, device, dtype)

@@ -164,7 +164,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, red
     >>> mg.zeros(3).scatter(0, mg.tensor([2, 0]), mg.tensor([1., 2.]))
     tensor([2., 0., 1.])
     """
-    if reduce != "":
+    if not isinstance(reduce, str) or reduce != "":
         return scatter_combined(input, dim, index, src, reduce)
     if isinstance(src, TensorBase):
         if src.dtype is not input.dtype:
