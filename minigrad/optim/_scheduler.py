@@ -164,7 +164,7 @@ def check(condition, what):
         raise ScheduleError("MG-E330", what)
 
 
-def per_group(value, optimizer, name):
+def per_group(value, optimizer, name) -> list[Any]:
     """Return a list with a number per group: `value` itself, or the same number for all groups."""
     count = len(check_optimizer(optimizer).param_groups)
     if not isinstance(value, (list, tuple)):
@@ -174,7 +174,7 @@ def per_group(value, optimizer, name):
     return [number_argument(each, name) for each in value]
 
 
-def number_argument(value, name):
+def number_argument(value, name) -> Any:
     """Return `value`, a number or a tensor with one; raise `TypeError` for anything else."""
     if not isinstance(value, (numbers.Real, Tensor)):
         raise wrong_type("scheduler", name, "float", value)
