@@ -68,6 +68,9 @@ HIDDEN = {("dtype", "__init__"), ("Limits", "__init__"), ("Limits", "__repr__"),
           ("Node", "__init__"), ("no_grad", "__new__"), ("enable_grad", "__new__"),
           ("inference_mode", "__new__")}
 
+# Names of a package that a build need not have: they are written without a look at them.
+BFLOAT16 = {"bfloat16": "bfloat16: dtype", "BFloat16Tensor": "from minigrad._bfloat16 import BFloat16Tensor as BFloat16Tensor"}
+
 untyped = set()
 unused = set(TYPES)
 
@@ -205,7 +208,7 @@ def public(module):
         names = getattr(module, "__all__", None) or [
             n for n, v in vars(module).items() if not n.startswith("_") and module_of(v) == module.__name__]
     for name in names:
-        value = getattr(module, name)
+        value = None if module is minigrad and name in BFLOAT16 else getattr(module, name)
         if name not in ("install_methods",):
             found[name] = value
     if module is minigrad.dtypes:
@@ -224,7 +227,9 @@ def stub(module):
     """The text of a module's stub."""
     imports, body = [], []
     for name, value in public(module).items():
-        if inspect.ismodule(value):
+        if module is minigrad and name in BFLOAT16:
+            (imports if BFLOAT16[name].startswith("from") else body).append(BFLOAT16[name])
+        elif inspect.ismodule(value):
             package, _, last = value.__name__.rpartition(".")
             imports.append(f"from {package} import {last} as {name}")
         elif inspect.isclass(value):
