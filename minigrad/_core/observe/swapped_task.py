@@ -25,12 +25,12 @@ from cython.cimports.minigrad._core.engine.validate import validate_gradient
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
 from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks, run_post_hooks, run_pre_hooks
 from cython.cimports.minigrad._core.graph.node import NodeExtra
-from cython.cimports.minigrad._core.graph.tensor import AutogradMeta
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase
 
 from minigrad._core.engine.execute import use_swapped_task
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches
-from minigrad._core.graph.thread_state import current
+from minigrad._core.graph.thread_state import State, current
 from minigrad._core.observe.graph_memory import sequence_of
 from minigrad._core.observe.recording_task import RecordingTask
 from minigrad.errors import AutogradError
@@ -270,19 +270,18 @@ def first(pair):
     return pair[0]
 
 
-def call_in_task(task, node, grads):
+def call_in_task(task: SwappedTask, node: Node, grads):
     """Call `node` on a tuple of gradients, in `task`. Returns a tuple of gradients, one for each edge."""
-    return cython.cast(SwappedTask, task).compute_tuple(cython.cast(Node, node), tuple(grads))
+    return task.compute_tuple(node, tuple(grads))
 
 
-def call_node(task, state, node: Node, grads):
+def call_node(task: SwappedTask, state: State, node: Node, grads):
     """Run `node` on a tuple of gradients with all the steps around it, but deliver nothing. Returns a tuple of gradients."""
     extra: NodeExtra = node.extra
-    this: SwappedTask = task
     outer = state.node
     state.node = node
-    while len(this.results) < node.edges:
-        this.results.append(None)
+    while len(task.results) < node.edges:
+        task.results.append(None)
     grad = list(grads) if node.metas is not None else grads[0]
     before: tuple = ()
     if node.hooked:
@@ -292,13 +291,13 @@ def call_node(task, state, node: Node, grads):
             grad = list(replaced) if node.metas is not None else replaced[0]
         if extra is not None and extra.post_hooks:
             before = tuple(grad) if node.metas is not None else (grad,)
-    found = this.compute_tuple(node, tuple(grad) if node.metas is not None else (grad,))
+    found = task.compute_tuple(node, tuple(grad) if node.metas is not None else (grad,))
     results = [None if found[i] is None or node.next_node(i) is None else
                validate_gradient(found[i], node.next_node(i), node.input_number(i), node, i) for i in range(node.edges)]
     found = tuple(results)
     if extra is not None and extra.post_hooks:
         found = tuple(run_post_hooks(extra.post_hooks, found, before))
-    if not this.keep_graph:
+    if not task.keep_graph:
         node.release()
     state.node = outer
     return found
@@ -328,7 +327,8 @@ def hooks_by_kind(node: Node):
 
 def retain(tensor, grad):
     """Add `grad` to ``.grad`` of the tensor to which the weak reference `tensor` leads."""
-    accumulate_retained(tensor(), grad)
+    held: TensorBase = tensor()
+    accumulate_retained(held, grad)
 
 
 use_swapped_task(SwappedTask)
