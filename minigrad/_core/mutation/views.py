@@ -221,11 +221,8 @@ def move_retained_grad(old: Node, number: cython.int, new: Node, new_number: cyt
 
 def refresh(view: TensorBase):
     """Regenerate the grad_fn of a view if the storage has been written to since the view was made."""
-    if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+    with sharing:       # also compiled: the op that takes views is imported with its first use, which lets other threads run
         refresh_once(view)
-    else:
-        with sharing:
-            refresh_once(view)
 
 
 @cython.cfunc

@@ -12,6 +12,7 @@ Mirrors ``aten/src/ATen/native/TensorAdvancedIndexing.*``.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
@@ -32,13 +33,9 @@ from minigrad.ops.index.indexing import (
 from minigrad.ops.shape.clone_cast import cast
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from minigrad.types import Number, Tensor
 
 __all__ = ["index_copy", "index_fill", "scatter"]
-
-REDUCTIONS: dict[str, Any] = {}     # the rule that multiplies: take.py, which imports this file, enters it
 
 
 @op("index_fill")
@@ -193,7 +190,8 @@ def scatter_combined(input, dim, index, src, reduce):
         return ScatterAdd.op, (input, src, at, index)
     for d, n in enumerate(index.shape):
         src = src.narrow(d, 0, n)
-    return REDUCTIONS[reduce], (input, src, at, index)
+    # take.py imports this file, and loads with its first use.
+    return import_module("minigrad.ops.index.take").ScatterProduct.op, (input, src, at, index)
 
 
 @in_place_too

@@ -21,7 +21,7 @@ from minigrad.ops.base.rule import INT64, Linear, Op, dimension, flag, integer, 
 from minigrad.ops.elementwise.rounding import remainder
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands, slices
-from minigrad.ops.index.scattering import REDUCTIONS, scatter
+from minigrad.ops.index.scattering import scatter
 from minigrad.ops.scan.scans import Cumsum, after, before, recurrence
 from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.reshaping import flatten
@@ -279,7 +279,6 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
 
 IDENTITIES = {"sum": 0, "mean": 0, "prod": 1}
 RULES = {"prod": ScatterProduct, "amax": ScatterAmax, "amin": ScatterAmin}
-REDUCTIONS["multiply"] = ScatterProduct.op
 
 
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True,
