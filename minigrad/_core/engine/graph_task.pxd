@@ -39,3 +39,5 @@ cdef class GraphTask:
     cdef object capture(self, Node node, object grad)
     cdef object note_call(self, Node node, object grad)
     cdef object finish(self, Node node, tuple before)
+
+cdef tuple buffer_as_tuple(Node node, object grad)

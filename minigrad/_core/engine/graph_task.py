@@ -311,14 +311,17 @@ class GraphTask:
         return None
 
     def finish(self, node, before):
-        """Validate the results of a watched node, run its post-hooks and deliver. `before` is its gradients, for the post-hooks."""
+        """Validate the results of a watched node, run its post-hooks and deliver.
+
+        `before` has the node's gradients, for the post-hooks; None if these have run.
+        """
         results: list = self.results
         n: cython.Py_ssize_t = node.edges
         i: cython.Py_ssize_t
         for i in range(n):
             if results[i] is not None and node.next_node(i) is not None:
                 results[i] = validate_gradient(results[i], node.next_node(i), node.input_number(i), node, i)
-        if node.extra is not None and node.extra.post_hooks:
+        if before is not None and node.extra is not None and node.extra.post_hooks:
             found = tuple(results[:n])
             after = run_post_hooks(node.extra.post_hooks, found, before)
             if after is not found:

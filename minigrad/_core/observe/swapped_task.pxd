@@ -8,7 +8,6 @@ cdef class SwappedTask(RecordingTask):
     cdef object run_whole(self, Node root, object state)
     cdef object set_dependencies(self, Node root)
     cdef object check_dependencies(self, Node root)
-    cdef object finish_without_hooks(self, Node node)
     cdef object compute(self, Node node, object grad)
     cdef tuple compute_tuple(self, Node node, tuple grads)
     cdef object put(self, Node node, int number, object grad)

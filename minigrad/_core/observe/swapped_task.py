@@ -20,9 +20,11 @@ from typing import Any
 
 import cython
 from cython.cimports.minigrad._core.engine.execute import GraphRoot
+from cython.cimports.minigrad._core.engine.graph_task import buffer_as_tuple
 from cython.cimports.minigrad._core.engine.tensor_hooks import accumulate_retained, run_hooks_on_tensors
 from cython.cimports.minigrad._core.engine.validate import validate_gradient
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
+from cython.cimports.minigrad._core.graph.capi import dict_values
 from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks, run_post_hooks, run_pre_hooks
 from cython.cimports.minigrad._core.graph.node import NodeExtra
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase
@@ -201,39 +203,22 @@ class SwappedTask(RecordingTask):
         if not runs:
             return None
         if parts.call_hooks is not None:
-            grads = tuple(grad) if node.metas is not None else (grad,)
+            grads = buffer_as_tuple(node, grad)
             self.note_call(node, grad)
             grad = None
             self.results[:node.edges] = parts.call_hooks(node, grads, hooks_by_kind(node),
                                                          functools.partial(call_in_task, self, node))
-            self.finish_without_hooks(node)
+            self.finish(node, None)
             return None
         before: tuple = ()
         if node.hooked:
-            grad = run_hooks_on_tensors(node, grad)
-            if extra is not None and extra.pre_hooks:
-                grads = run_pre_hooks(extra.pre_hooks, tuple(grad) if node.metas is not None else (grad,))
-                grad = list(grads) if node.metas is not None else grads[0]
+            grad = run_hooks_before(node, grad)
             if extra is not None and extra.post_hooks:
-                before = tuple(grad) if node.metas is not None else (grad,)
+                before = buffer_as_tuple(node, grad)
         self.note_call(node, grad)
         self.compute(node, grad)
         grad = None
         self.finish(node, before)
-        return None
-
-    def finish_without_hooks(self, node):
-        """`finish` for a node whose post-hooks have been called."""
-        extra: NodeExtra = node.extra
-        if extra is None or extra.post_hooks is None:
-            return self.finish(node, ())
-        hooks = extra.post_hooks
-        extra.post_hooks = None
-        try:
-            self.finish(node, ())
-        finally:
-            if extra.post_hooks is None:
-                extra.post_hooks = hooks
         return None
 
     def compute(self, node, grad):
@@ -251,7 +236,7 @@ class SwappedTask(RecordingTask):
             if parts.call_hooks is None and extra.post_accumulate_hooks:
                 run_post_accumulate_hooks(extra.post_accumulate_hooks, leaf)
         elif type(node).__name__ in parts.vjps:
-            grads = tuple(grad) if node.metas is not None else (grad,)
+            grads = buffer_as_tuple(node, grad)
             self.results[:node.edges] = parts.vjps[type(node).__name__](node, grads)
         else:
             node.compute(grad, self.wanted(node), self.results)
@@ -270,6 +255,19 @@ def first(pair):
     return pair[0]
 
 
+@cython.cfunc
+def run_hooks_before(node: Node, grad) -> object:
+    """Pass the buffer of `node` through the hooks of its tensors, and through its pre-hooks.
+
+    `GraphTask.run_steps` has these lines in its own body: deeply nested backwards need the frame.
+    """
+    grad = run_hooks_on_tensors(node, grad)
+    if node.extra is not None and node.extra.pre_hooks:
+        grads = run_pre_hooks(node.extra.pre_hooks, buffer_as_tuple(node, grad))
+        grad = list(grads) if node.metas is not None else grads[0]
+    return grad
+
+
 def call_in_task(task: SwappedTask, node: Node, grads):
     """Call `node` on a tuple of gradients, in `task`. Returns a tuple of gradients, one for each edge."""
     return task.compute_tuple(node, tuple(grads))
@@ -285,13 +283,10 @@ def call_node(task: SwappedTask, state: State, node: Node, grads):
     grad = list(grads) if node.metas is not None else grads[0]
     before: tuple = ()
     if node.hooked:
-        grad = run_hooks_on_tensors(node, grad)
-        if extra is not None and extra.pre_hooks:
-            replaced = run_pre_hooks(extra.pre_hooks, tuple(grad) if node.metas is not None else (grad,))
-            grad = list(replaced) if node.metas is not None else replaced[0]
+        grad = run_hooks_before(node, grad)
         if extra is not None and extra.post_hooks:
-            before = tuple(grad) if node.metas is not None else (grad,)
-    found = task.compute_tuple(node, tuple(grad) if node.metas is not None else (grad,))
+            before = buffer_as_tuple(node, grad)
+    found = task.compute_tuple(node, buffer_as_tuple(node, grad))
     results = [None if found[i] is None or node.next_node(i) is None else
                validate_gradient(found[i], node.next_node(i), node.input_number(i), node, i) for i in range(node.edges)]
     found = tuple(results)
@@ -314,14 +309,15 @@ def hooks_by_kind(node: Node):
     found: dict = {"tensor hook": [], "retain_grad": [], "pre-hook": [], "post-hook": [], "post-accumulate hook": []}
     if leaf is not None:
         variable = cython.cast(AccumulateGrad, node).variable
-        found["tensor hook"] = [(0, hook) for hook in (leaf.hooks or {}).values()]
-        found["post-accumulate hook"] = [functools.partial(hook, variable) for hook in (leaf.post_accumulate_hooks or {}).values()]
+        found["tensor hook"] = [(0, hook) for hook in dict_values(leaf.hooks or {})]
+        found["post-accumulate hook"] = [functools.partial(hook, variable)
+                                         for hook in dict_values(leaf.post_accumulate_hooks or {})]
     if extra is not None:
         for number, hooks in extra.tensor_hooks:
-            found["tensor hook"] += [(number, hook) for hook in hooks.values()]
+            found["tensor hook"] += [(number, hook) for hook in dict_values(hooks)]
         found["retain_grad"] = [(number, functools.partial(retain, tensor)) for number, tensor in (extra.retains or {}).items()]
-        found["pre-hook"] = list((extra.pre_hooks or {}).values())
-        found["post-hook"] = list((extra.post_hooks or {}).values())
+        found["pre-hook"] = dict_values(extra.pre_hooks or {})
+        found["post-hook"] = dict_values(extra.post_hooks or {})
     return found
 
 
