@@ -10,7 +10,17 @@ from numpy.lib import stride_tricks
 
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.meta.array import alike, new_array, no_data, row_major
-from minigrad.kernels.numpy_ref.layout import ArrayInterface, check_strides, dense, in_bytes, number, part_of, same_order, span
+from minigrad.kernels.numpy_ref.layout import (
+    ArrayInterface,
+    check_strides,
+    dense,
+    in_bytes,
+    number,
+    on_layout,
+    part_of,
+    same_order,
+    span,
+)
 
 __all__ = ["Creation", "accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast",
            "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "expand", "fill_", "geometry", "imag", "number",
@@ -92,13 +102,7 @@ def owns(x):
 
 def view_kernel(name):
     """Return the kernel of the reference for a view as a kernel for a MetaArray: it is applied to the layout."""
-    of_layout = getattr(numpy_ref, name)
-
-    def kernel(x, *args):
-        found = of_layout(x.layout, *args)
-        return None if found is None else x.make_view(found)
-    kernel.__name__ = kernel.__qualname__ = name
-    return kernel
+    return on_layout(getattr(numpy_ref, name), name)
 
 
 view = view_kernel("view")

@@ -32,6 +32,16 @@ def dense(x):
     return True
 
 
+def on_layout(of_layout, name):
+    """Return a view kernel of NumPy arrays as a kernel for arrays that have a NumPy array as their `layout`: GPU, meta."""
+    def kernel(x, *args):
+        found = of_layout(x.layout, *args)
+        return None if found is None else x.make_view(found)
+    kernel.__name__ = kernel.__qualname__ = name
+    kernel.__doc__ = of_layout.__doc__
+    return kernel
+
+
 def owns(x):
     return x.base is None and x.flags.owndata and x.flags.writeable and dense(x)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from minigrad.kernels import CPU
 from minigrad.kernels.cuda.runtime.memory import ArrayInterface
-from minigrad.kernels.numpy_ref.layout import dense
+from minigrad.kernels.numpy_ref.layout import dense, on_layout
 
 __all__ = ["by_columns", "contiguous", "diagonal", "expand", "geometry", "imag", "obeys_layout", "owns", "permute", "real",
            "select", "slice", "storage", "transpose", "unsqueeze", "view", "view_as_complex", "view_as_real"]
@@ -12,14 +12,7 @@ __all__ = ["by_columns", "contiguous", "diagonal", "expand", "geometry", "imag",
 
 def view_kernel(name):
     """Return the kernel of the CPU for a view as a kernel for a CudaArray: it is applied to the layout."""
-    of_layout = getattr(CPU, name)
-
-    def kernel(x, *args):
-        found = of_layout(x.layout, *args)
-        return None if found is None else x.make_view(found)
-    kernel.__name__ = kernel.__qualname__ = name
-    kernel.__doc__ = of_layout.__doc__
-    return kernel
+    return on_layout(getattr(CPU, name), name)
 
 
 view = view_kernel("view")
