@@ -18,8 +18,8 @@ import random
 import sys
 from pathlib import Path
 
-__all__ = ["fail", "hide_errors", "leaderboard", "number", "partial_credit", "rng", "same", "student", "used", "visibility",
-           "weight"]
+__all__ = ["close", "fail", "hide_errors", "leaderboard", "number", "partial_credit", "rng", "same", "student", "used",
+           "visibility", "weight"]
 
 VISIBILITIES = ("visible", "hidden", "after_due_date", "after_published")
 
@@ -139,6 +139,17 @@ def same(found, expected, what, graph=None, read=None, tolerance=1e-6):
     if not np.allclose(theirs, ours, rtol=tolerance, atol=tolerance, equal_nan=True):
         fail(f"{what}: expected {np.array2string(ours, precision=6, threshold=8)}, "
              f"found {np.array2string(theirs, precision=6, threshold=8)}", graph, read)
+
+
+def close(found, expected, what, graph=None, read=None, tolerance=1e-6, absolute=None):
+    """Fail the check if `found` is not a float, or differs from `expected` by more than a relative and an absolute tolerance.
+
+    By default the absolute tolerance is the relative one.
+    """
+    import math
+    if not isinstance(found, float) or not math.isclose(found, expected, rel_tol=tolerance,
+                                                        abs_tol=tolerance if absolute is None else absolute):
+        fail(f"{what}: expected {expected:.9g}, found {found}", graph, read)
 
 
 def used(swap, what, graph=None, read=None):

@@ -144,7 +144,7 @@ if __name__ == "__main__":
 #
 # A tensor stands for a place in the graph: an edge to its node. `mg.autograd.graph.get_gradient_edge` returns this
 # `GradientEdge`. It stays valid when the tensor is gone, or when its variable has got another value in place. `autograd.grad` takes
-# edges in place of tensors.
+# edges instead of tensors.
 #
 # `gradients_at(function, x)` calls `function(x, note)`. The function computes a result with one number, and calls `note(tensor)` at
 # tensors on its way. It may write to such a tensor afterwards! Return a list with the gradient at each noted place, in order; None for
