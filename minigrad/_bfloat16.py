@@ -35,4 +35,3 @@ bfloat16 = add_bfloat16(rounding_kernels(kernels.CPU, kernels.NUMPY, _numpy), _l
 TENSOR_TYPES["BFloat16Tensor"] = bfloat16
 TYPE_NAMES["bfloat16"] = "BFloat16Tensor"
 BFloat16Tensor = tensor_type("BFloat16Tensor")
-BFloat16Tensor.__module__ = __name__

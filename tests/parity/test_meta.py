@@ -14,7 +14,7 @@ LIBRARIES = pytest.mark.parametrize("m", [mg, torch], ids=["minigrad", "torch"])
 
 
 def plain(text):
-    """The text of a result, with PyTorch's name in place of ours."""
+    """The text of a result, with PyTorch's name instead of ours."""
     return re.sub(r"\b(minigrad|torch)\.", "", text)
 
 
