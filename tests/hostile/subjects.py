@@ -21,6 +21,8 @@ LEFT_OUT = {
     "minigrad.demo": "a program", "minigrad.doctor": "a program", "minigrad.kernels.cuda": "needs a GPU or its simulator",
     "minigrad.grading.checks": "its failures are pytest's, which are no Exception",
     **dict.fromkeys(("minigrad.grading.server", "minigrad.grading.one_check"), "a program"),
+    **{f"minigrad.grading.{name}": "the commands build, grade and score, which check what they are given and may run for minutes"
+       for name in ("build", "grade", "class_report", "score", "submission", "integrity", "sets", "samples", "behaviours")},
     "minigrad.kernels.numpy_ref": "plain NumPy, which nothing in C stands behind; its C twins are called",
     "minigrad.run": "a program", "minigrad.utils.tensorboard": "needs TensorBoard", "minigrad.hub": "runs the code of a folder: any",
     "minigrad.amp": "not called with everything yet", "minigrad.cuda.amp": "not called with everything yet",
@@ -135,7 +137,7 @@ def subjects():
 
 
 # Functions that run as long as their argument says.
-PATIENT = {"Transformer", "TransformerEncoder", "TransformerDecoder", "spawn", "start_processes"}
+PATIENT = {"chain", "ladder", "random_graph", "Transformer", "TransformerEncoder", "TransformerDecoder", "spawn", "start_processes"}
 # Methods that Python calls with arguments of the right number and kind, or that end what they are called on.
 SPECIAL = {"__class__", "__class_getitem__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__del__", "__new__", "__reduce__",
            "__sizeof__", "__dir__", "__instancecheck__", "__subclasscheck__", "__init__"}
