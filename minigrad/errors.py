@@ -69,6 +69,7 @@ class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     """
 
     own_name = False
+    __str__ = Exception.__str__     # that of KeyError shows its message as a string in quotes
 
     def __init__(self, code: str, what: str, *, tensor: str | None = None, node: str | None = None, expected: str | None = None,
                  found: str | None = None, where: str | None = None, cause: str | None = None, fix: str | None = None) -> None:

@@ -21,7 +21,7 @@ from minigrad._core.record.apply import call
 from minigrad.creation._options import fills_out
 from minigrad.creation._ranges import arange
 from minigrad.dtypes import as_dtype, get_default_dtype
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops import conj_physical, roll
 from minigrad.ops.base.keywords import accept_names_everywhere
 from minigrad.ops.base.out import accept_out
@@ -83,8 +83,10 @@ def resize(x, dims, sizes):
 def one_dimension(name, input, n, dim):
     """(the dimension, the number of elements along it or None) of a transform along one dimension."""
     tensor_argument(name, input)
-    dim = dimension(integer(dim, "dim", name), input.ndim)
-    return dim, None if n is None else integer(n, "n", name)
+    at = dimension(integer(dim, "dim", name), input.ndim)
+    if input.ndim == 0:
+        raise OutOfRangeError("MG-E301", f"{name}: Dimension specified as {dim} but tensor has no dimensions")
+    return at, None if n is None else integer(n, "n", name)
 
 
 def several_dimensions(name, input, s, dim):
