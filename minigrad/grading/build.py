@@ -76,21 +76,32 @@ def find_faults(homework):
             has_region = True
             if not cell_is_solution:
                 raise SetError(f"{source}, line {i}: a solution in a cell whose nbgrader metadata does not say \"solution\": true")
-    total = sum(part["points"] for part in homework.parts)
-    if total != homework.points:
-        raise SetError(f"{homework.folder / 'set.toml'}: the parts have {total:g} points together, the set has {homework.points:g}")
+    check_points(homework)
     for number, part in enumerate(homework.parts, 1):
-        checks = [check for check in homework.checks if check.number.partition(".")[0] == str(number)]
+        checks = [check for check in homework.checks if check.part == str(number)]
         if sum(check.weight for check in checks) != part["points"]:
             raise SetError(f"{homework.folder / 'set.toml'}: part {number} has {part['points']:g} points, and its checks have "
                            + (" + ".join(f"{check.weight:g} ({check.file}, line {check.line})" for check in checks) or "none"))
     for check in homework.checks:
-        if not check.number.partition(".")[0].isdigit() or not 0 < int(check.number.partition(".")[0]) <= len(homework.parts):
+        if not check.part.isdigit() or not 0 < int(check.part) <= len(homework.parts):
             raise SetError(f"{homework.folder / check.file}, line {check.line}: {check.function} has the number {check.number!r}, "
                            "which begins with that of no part")
     for path in homework.mutants():
         if not path.read_text(encoding="utf-8").startswith("# wrong:"):
             raise SetError(f"{path}: the first line of a mutant says what is wrong: # wrong: ...")
+
+
+def check_points(homework):
+    """Raise `SetError` if the points of the parts do not add up to those of the set."""
+    toml, points, choose = homework.folder / "set.toml", [part["points"] for part in homework.parts], homework.choose
+    if choose is None:
+        if sum(points) != homework.points:
+            raise SetError(f"{toml}: the parts have {sum(points):g} points together, the set has {homework.points:g}")
+    elif not isinstance(choose, int) or not 0 < choose < len(points):
+        raise SetError(f"{toml}: choose = {choose!r}: expected a number of parts that count, fewer than the {len(points)} there are")
+    elif any(each * choose != homework.points for each in points):
+        raise SetError(f"{toml}: choose = {choose}: each part needs {homework.points / choose:g} points, so that all choices have the "
+                       f"{homework.points:g} of the set; they have {', '.join(f'{each:g}' for each in points)}")
 
 
 # ---- what students get -----------------------------------------------------------------------------------------------------
