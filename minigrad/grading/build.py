@@ -250,9 +250,9 @@ if [ -z "$python" ]; then
 fi
 $python -m venv /autograder/venv || {{ apt-get update; apt-get install -y ${{python}}-venv; $python -m venv /autograder/venv; }}
 if [ -d wheelhouse ]; then
-    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd[grading]=={version}"
+    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd[{extras}]=={version}"
 else
-    /autograder/venv/bin/pip install "minigrad-autograd[grading]=={version}"
+    /autograder/venv/bin/pip install "minigrad-autograd[{extras}]=={version}"
 fi
 """
 RUN = """#!/usr/bin/env bash
@@ -305,7 +305,7 @@ def build(where_is, out, wheelhouse=None, jobs=2):
     trials = try_set(homework, student[f"{homework.name}.py"], jobs)
     solution = {f"{homework.name}.ipynb": nbformat.writes(read_notebook(homework)) + "\n",
                 f"{homework.name}.py": homework.source.read_text(encoding="utf-8"), **beside}
-    graders = {"setup.sh": SETUP.format(version=__version__), "run_autograder": RUN.format(name=homework.name)}
+    graders = {"setup.sh": SETUP.format(version=__version__, extras=",".join(["grading", *homework.about.get("extras", ())])), "run_autograder": RUN.format(name=homework.name)}
     for name in ("set.toml", "adapters.py", "test_public.py", "test_hidden.py"):
         if (homework.folder / name).is_file():
             graders[f"{homework.name}/{name}"] = (homework.folder / name).read_text(encoding="utf-8")

@@ -41,7 +41,7 @@ def grade(homework, submission, server, seed=None):
     start = time.monotonic()
     seed = secrets.randbelow(1_000_000) if seed is None else seed
     job = {"set": str(homework.folder), "name": homework.name, "seed": seed, "limits": homework.limits, "file": None,
-           "function": None}
+           "function": None, "imports": homework.about.get("imports", []), "environment": homework.about.get("environment", {})}
     wrong, messages = None, []
     try:
         path, messages = find_file(Path(submission), homework.name)
@@ -97,7 +97,8 @@ def choice(homework, earned, counted):
     def words(part):
         return f"part {part} ({homework.parts[int(part) - 1]['title']}), {earned[part]:g} points"
     others = [part for part in earned if part not in counted]
-    return (f"Only the best {homework.choose} of {len(earned)} parts {'counts' if homework.choose == 1 else 'count'}: "
+    best = "the best of" if homework.choose == 1 else f"the best {homework.choose} of"
+    return (f"Only {best} {len(earned)} parts {'counts' if homework.choose == 1 else 'count'}: "
             f"{'; '.join(map(words, counted))}. Not counted: {'; '.join(map(words, others))}.")
 
 

@@ -1,6 +1,7 @@
 """The hidden checks of homework 7: other arguments and random numbers; other blocks and rows; other graphs and what runs."""
 
 import math
+import threading
 
 import adapters
 
@@ -212,8 +213,8 @@ class Memory:
         self.shape, self.size, self.dtype, self.ndim = values.shape, values.size, values.dtype, 2
 
     def who(self, where):
-        from numba import cuda
-        return cuda.blockIdx.x, cuda.threadIdx.x, *map(int, where)
+        thread = threading.current_thread()     # of the simulator
+        return thread.blockIdx.x, thread.threadIdx.x, *map(int, where)
 
     def __getitem__(self, where):
         self.reads.append(self.who(where))

@@ -75,8 +75,9 @@ def test_part3_joins():
     y = first.relu() * w2
     found = adapters.joins()(y, x, [w1, w2])
     expected = [[first.grad_fn], [y.grad_fn]]
-    if [list(nodes) for nodes in found] != expected:
-        fail(f"expected w1 at the first product and w2 at the second, found {[[node.name() for node in nodes] for nodes in found]}", y, HOOKS)
+    if [list(each) for each in found] != expected:
+        names = [[node.name() for node in each] for each in found]
+        fail(f"expected w1 at the first product and w2 at the second, found {names}", y, HOOKS)
 
 
 @weight(15)
