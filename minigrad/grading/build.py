@@ -2,7 +2,7 @@
 
     dist/hw3/
         student/            hw3.ipynb, hw3.py, adapters.py, test_public.py
-        solution/           the same with solutions; hw3.ipynb is also a source for nbgrader
+        solution/           the same with solutions; hw3.ipynb is also a source for nbgrader; rubric.md, for whoever reads submissions
         hw3-student.zip     for a course page
         hw3-gradescope.zip  setup.sh, run_autograder, the checks; and a wheelhouse, if one is given
 
@@ -263,6 +263,24 @@ exec /autograder/venv/bin/python -m minigrad.grading grade /autograder/source/{n
 """
 
 
+RUBRIC = """# {name}: {title}
+
+For teachers. The checks give the points. Use this page where you read as well: an oral exam, a part whose checks failed by a slip, a
+course that grades understanding. Read only the lines that the student wrote, find which line below is true, and ask about the line
+that surprises you most. The style of the code, its length and its comments change nothing.
+"""
+
+
+def rubric(homework):
+    """The rubric of a set as Markdown, from the `rubric` of each part; None if there is none."""
+    found = ""
+    for number, part in enumerate(homework.parts, 1):
+        if "rubric" in part:
+            lines = re.sub("(?m)^(Full|Half|None):", r"* **\1:**", part["rubric"].strip())
+            found += f"\n## Part {number}: {part['title']}, {part['points']:g} points\n\n{lines}\n"
+    return RUBRIC.format(name=homework.name, title=homework.title) + found if found else None
+
+
 def make_zip(files):
     """The bytes of a zip of {name: text or bytes}, the same each time. Scripts are executable."""
     out = io.BytesIO()
@@ -305,6 +323,9 @@ def build(where_is, out, wheelhouse=None, jobs=2):
     trials = try_set(homework, student[f"{homework.name}.py"], jobs)
     solution = {f"{homework.name}.ipynb": nbformat.writes(read_notebook(homework)) + "\n",
                 f"{homework.name}.py": homework.source.read_text(encoding="utf-8"), **beside}
+    reading = rubric(homework)
+    if reading is not None:
+        solution["rubric.md"] = reading
     graders = {"setup.sh": SETUP.format(version=__version__, extras=",".join(["grading", *homework.about.get("extras", ())])), "run_autograder": RUN.format(name=homework.name)}
     for name in ("set.toml", "adapters.py", "test_public.py", "test_hidden.py"):
         if (homework.folder / name).is_file():
