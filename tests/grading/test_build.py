@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from minigrad.grading.__main__ import main
 from minigrad.grading.sets import Set, SetError
 from tests.grading.conftest import HIDDEN, PUBLIC, SOURCE, TOML, write_set
 
@@ -156,6 +157,26 @@ def test_refused_after_a_trial(tmp_path, name):
     assert not (tmp_path / "out").exists()
 
 
+@needs_fork
+def test_several_sets_and_a_table(tmp_path, capsys):
+    folders = [write_set(tmp_path / "a"), write_set(tmp_path / "b", adapters__py=None).rename(tmp_path / "faulty")]
+    assert main(["build", *map(str, folders), "--out", str(tmp_path / "out"), "--jobs", "1"]) == 1
+    found = capsys.readouterr()
+    table = found.out.splitlines()[-2:]
+    assert table[0].split() == ["set", "checks", "mutants", "seconds", "mutants", "that", "fail", "each", "check"]
+    assert re.fullmatch(r"tiny +2 +2 +\d+  1\.1: 1  2\.1: 1", table[1])
+    assert "adapters.py is missing" in found.err and found.err.endswith("not built: faulty\n")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["tiny"]
+
+
+def test_a_folder_with_other_files_is_not_replaced(tmp_path):
+    (tmp_path / "out/student").mkdir(parents=True)
+    (tmp_path / "out/grades.csv").write_text("Ada, 10\n")
+    with pytest.raises(SetError, match=r"out has files that no build has written, such as grades\.csv"):
+        building.build(write_set(tmp_path), tmp_path / "out")
+    assert (tmp_path / "out/grades.csv").read_text() == "Ada, 10\n"
+
+
 def test_tokens_leave_layout_out():
     assert building.tokens("# a  =  b\n\n    #+ c_1") == ["a", "=", "b", "+", "c_1"]
 
@@ -173,8 +194,6 @@ def test_homework(tmp_path, folder):
     assert all(trial.results["score"] < homework.points for trial in mutants)
     assert {number for trial in mutants for number in trial.failed} == {check.number for check in homework.checks}
     assert all(trial.results["execution_time"] < 60 for trial in trials)
-
-
 
 
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
