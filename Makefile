@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build homework wheel wheels release lab sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -90,6 +90,11 @@ build: .venv/build                  ## Compile the extension modules and write t
 # A set is refused if its solution, its skeleton or one of its wrong solutions is graded wrongly, or its solution is in what students get.
 homework: .venv/grading $(wildcard .venv/build)     ## Build all homework sets; grade solutions, skeletons and wrong solutions.
 	$(PY) -m minigrad.grading build $(sort $(patsubst %/,%,$(dir $(wildcard tutorials/homework/*/set.toml)))) --out build/homework
+
+SET ?= hw3
+class: .venv/grading $(wildcard .venv/build)        ## Grade a class that does not exist: build/class/report/index.html. SET=hw3
+	rm -rf build/class
+	$(PY) -m tools.synthetic_class $(SET) build/class/submissions --report build/class/report
 
 wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 	.venv/bin/python -m build

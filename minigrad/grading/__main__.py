@@ -64,7 +64,7 @@ def build(options):
 
 def grade(options):
     """Grade one submission, or a class."""
-    from minigrad.grading.grade import grade, junit, write_json, write_whole
+    from minigrad.grading.grade import for_gradescope, grade, junit, write_json, write_whole
     from minigrad.grading.server import Server, ServerError
     from minigrad.grading.sets import Set, SetError
     try:
@@ -87,7 +87,7 @@ def grade(options):
         print(error, file=sys.stderr)
         return 2
     if options.json is not None:
-        write_json(options.json, results)
+        write_json(options.json, for_gradescope(results))
     if options.junit is not None:
         write_whole(options.junit, junit(results))
     print(results["output"])

@@ -253,9 +253,9 @@ if [ -z "$python" ]; then
 fi
 $python -m venv /autograder/venv || {{ apt-get update; apt-get install -y ${{python}}-venv; $python -m venv /autograder/venv; }}
 if [ -d wheelhouse ]; then
-    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd[grading]=={version}"
+    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd=={version}" pytest
 else
-    /autograder/venv/bin/pip install "minigrad-autograd[grading]=={version}"
+    /autograder/venv/bin/pip install "minigrad-autograd=={version}" pytest
 fi
 """
 RUN = """#!/usr/bin/env bash

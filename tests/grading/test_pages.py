@@ -68,3 +68,30 @@ def test_what_a_teacher_forgets_is_refused(tmp_path, what):
     first, *_ = str(refused.value).splitlines()
     assert f"`{first.replace(f'{tmp_path.resolve()}/', '')}`" in PAGE
     assert not (tmp_path / "out").exists()
+
+
+# ---- the syllabus -------------------------------------------------------------------------------------------------------------
+
+def weeks():
+    """The rows of the syllabus: (week, numbers of tutorials, set, minutes)."""
+    text = (TEACH / "syllabus.md").read_text("utf-8")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
+    return [(int(row[0]), [int(number) for number in re.findall(r"\d+", row[2])], row[3], row[4]) for row in rows]
+
+
+def test_the_syllabus_has_every_tutorial_once():
+    there = [int(path.name[:2]) for path in sorted((ROOT / "tutorials").glob("[0-9][0-9]_*.py"))]
+    assert [number for _, numbers, _, _ in weeks() for number in numbers] == there
+    assert [week for week, *_ in weeks()] == list(range(1, 11))
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent for path in (ROOT / "tutorials/homework").glob("*/set.toml")), ids=lambda path: path.name)
+def test_the_syllabus_has_every_set_after_its_tutorials(folder):
+    homework, known = Set.read(folder), set()
+    for _, tutorials, name, minutes in weeks():
+        known.update(tutorials)
+        if name == homework.name:
+            assert {int(tutorial[:2]) for tutorial in homework.about["tutorials"]} <= known
+            assert minutes == str(homework.minutes)
+            return
+    pytest.fail(f"{homework.name} has no week")
