@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from minigrad._build import pure
 from minigrad.grading.__main__ import main
 from minigrad.grading.sets import Set, SetError
 from tests.grading.conftest import HIDDEN, PUBLIC, SOURCE, TOML, write_set
@@ -183,6 +184,7 @@ def test_tokens_leave_layout_out():
 # ---- the sets that we ship ----------------------------------------------------------------------------------------------------
 
 @needs_fork
+@pytest.mark.skipif(not pure.PURE, reason="make homework builds all sets compiled")
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
 def test_homework(tmp_path, folder):
     # `build` refuses a set whose solution, skeleton or mutants are graded wrongly, or whose solution leaks.

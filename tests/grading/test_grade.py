@@ -185,6 +185,7 @@ def test_class(tiny, school, tmp_path, monkeypatch, capsys):
     page = (out / "feedback/bob.html").read_text()
     assert "some numbers are wrong" in page and "<b>" not in page
     assert not list(out.rglob("*.part"))
+    assert class_report.message("x < y\n    n1  n2\nread") == 'x &lt; y\n<span class="table">    n1  n2</span>read'
 
     # again: nothing is graded twice, and what has changed is graded again
     graded = []
