@@ -199,7 +199,8 @@ def test_homework(tmp_path, folder):
 
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
 def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
-    # What students get runs until the first unfinished part is called; with all parts written it runs to its end.
+    # What students get runs until the first unfinished part is called. With all parts written it runs to its end, and the public
+    # checks, run beside the notebook, pass.
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     import nbformat
@@ -210,17 +211,27 @@ def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
     def run(notebook):
         client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
         client.execute()
+
+    def check(notebook):
+        nbformat.write(notebook, tmp_path / f"{homework.name}.ipynb")
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_public.py"], cwd=tmp_path,
+                              capture_output=True, text=True)
+        return {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed)", done.stdout.splitlines()[-1])}
+    for name in ("adapters.py", "test_public.py"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    number = sum(each.file == "test_public.py" for each in homework.checks)
     given = nbformat.reads(building.release(homework)[f"{homework.name}.ipynb"], as_version=4)
     with pytest.raises(nbclient.exceptions.CellExecutionError, match="NotImplementedError"):
         run(given)
+    assert check(given) == {"failed": number}
     written = [cell for cell in building.read_notebook(homework).cells if cell.metadata.get("nbgrader", {}).get("solution")]
     for cell in given.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
             cell.source = written.pop(0).source
     run(given)
-    assert not written
+    assert not written and check(given) == {"passed": number}
     printed = "".join(out.get("text", "") for cell in given.cells if cell.cell_type == "code" for out in cell.outputs)
-    assert re.search(r"loss|accuracy", printed)
+    assert re.search(r"loss|accuracy|slope", printed)
 
 
 @needs_fork
@@ -245,4 +256,4 @@ def test_homework_runs_as_a_script(folder):
     found = subprocess.run([sys.executable, folder / f"{folder.name}.py"], capture_output=True, text=True, cwd=folder,
                            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])})
     assert found.returncode == 0, found.stderr
-    assert re.search(r"loss|accuracy", found.stdout)
+    assert re.search(r"loss|accuracy|slope", found.stdout)
