@@ -88,11 +88,12 @@ bench: .venv/bench .venv/build      ## Speed, as ratios to PyTorch in one proces
 build: .venv/build                  ## Compile the extension modules and write the type stubs.
 
 # A set is refused if its solution, its skeleton or one of its wrong solutions is graded wrongly, or its solution is in what students get.
-homework: .venv/grading $(wildcard .venv/build)     ## Build all homework sets; grade solutions, skeletons and wrong solutions.
+# A set may need the simulator of a GPU.
+homework: .venv/grading .venv/simulator $(wildcard .venv/build)     ## Build all homework sets; grade solutions, skeletons and wrong solutions.
 	$(PY) -m minigrad.grading build $(sort $(patsubst %/,%,$(dir $(wildcard tutorials/homework/*/set.toml)))) --out build/homework
 
 SET ?= hw3
-class: .venv/grading $(wildcard .venv/build)        ## Grade a class that does not exist: build/class/report/index.html. SET=hw3
+class: .venv/grading .venv/simulator $(wildcard .venv/build)        ## Grade a class that does not exist: build/class/report/index.html. SET=hw3
 	rm -rf build/class
 	$(PY) -m tools.synthetic_class $(SET) build/class/submissions --report build/class/report
 
@@ -146,6 +147,6 @@ clean:                              ## Remove all that was made.
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/bench .venv/grading: .venv/%: .venv/made pyproject.toml setup.py
+.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/bench .venv/grading .venv/simulator: .venv/%: .venv/made pyproject.toml setup.py
 	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@
