@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build wheel wheels release lab sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -87,6 +87,16 @@ bench: .venv/bench .venv/build      ## Speed, as ratios to PyTorch in one proces
 
 build: .venv/build                  ## Compile the extension modules and write the type stubs.
 
+# A set is refused if its solution, its skeleton or one of its wrong solutions is graded wrongly, or its solution is in what students get.
+# A set may need the simulator of a GPU.
+homework: .venv/grading .venv/simulator $(wildcard .venv/build)     ## Build all homework sets; grade solutions, skeletons and wrong solutions.
+	$(PY) -m minigrad.grading build $(sort $(patsubst %/,%,$(dir $(wildcard tutorials/homework/*/set.toml)))) --out build/homework
+
+SET ?= hw3
+class: .venv/grading .venv/simulator $(wildcard .venv/build)        ## Grade a class that does not exist: build/class/report/index.html. SET=hw3
+	rm -rf build/class
+	$(PY) -m tools.synthetic_class $(SET) build/class/submissions --report build/class/report
+
 wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 	.venv/bin/python -m build
 
@@ -137,6 +147,6 @@ clean:                              ## Remove all that was made.
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/bench: .venv/%: .venv/made pyproject.toml setup.py
+.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/bench .venv/grading .venv/simulator: .venv/%: .venv/made pyproject.toml setup.py
 	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@

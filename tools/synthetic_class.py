@@ -1,19 +1,23 @@
 """Write the submissions of a class that does not exist, to try a homework set, a machine, or the report.
 
-    python -m tools.synthetic_class hw3 submissions         30 students, 10 of them with submissions that are broken
-    python -m minigrad.grading grade hw3 submissions/*/ --jobs 2 --out report
+    python -m tools.synthetic_class hw3 submissions                     30 students, 10 of them with submissions that are broken
+    python -m tools.synthetic_class hw3 submissions --report report     the same, and grade them: `make class`
 
-Two thirds hand in the solution, a mutant, or a part of the solution; each of the others has another kind of fault.
+Two thirds hand in the solution, a mutant, or the skeleton; each of the others has another kind of fault.
 """
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
 from minigrad.grading.build import read_notebook, release, variants
+from minigrad.grading.class_report import grade_class
 from minigrad.grading.sets import Set
 
-__all__ = ["write_class"]
+__all__ = ["surprises", "write_class"]
+
+HARMLESS = ("solution", "syntax-error", "not-utf8")     # a last cell that is no Python is skipped; Windows-1252 is read
 
 
 def broken(homework):
@@ -61,16 +65,33 @@ def write_class(where, out, students=30):
     return told
 
 
+def surprises(told, points, report):
+    """Print what each kind of submission got. Returns the students whose score is not that of their kind."""
+    scores = {student: json.loads((report / f"results/{student}.json").read_text("utf-8"))["score"] for student in told}
+    print("".join(f"{student}   {kind:<28}{scores[student]:5g} of {points:g}\n" for student, kind in sorted(told.items())), end="")
+    return [student for student, kind in told.items() if (scores[student] == points) != (kind in HARMLESS)
+            or (scores[student] > 0 and kind not in HARMLESS and not kind.startswith("mutant"))]
+
+
 def main():
     """The command."""
     parser = argparse.ArgumentParser(description="Write the submissions of a class that does not exist.")
     parser.add_argument("set", help="a homework set")
     parser.add_argument("out", type=Path, help="the folder to write")
     parser.add_argument("--students", type=int, default=30)
+    parser.add_argument("--report", type=Path, help="grade the class into this folder, and compare the scores")
     options = parser.parse_args()
-    for student, kind in sorted(write_class(options.set, options.out, options.students).items()):
-        print(f"{student}   {kind}")
+    told = write_class(options.set, options.out, options.students)
+    if options.report is None:
+        print("".join(f"{student}   {kind}\n" for student, kind in sorted(told.items())), end="")
+        return 0
+    homework = Set.read(options.set)
+    status = grade_class(homework, [options.out / student for student in told], options.report)
+    if status == 0 and (wrong := surprises(told, homework.points, options.report)):
+        print(f"graded wrongly: {', '.join(wrong)}", file=sys.stderr)
+        return 1
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

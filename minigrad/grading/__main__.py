@@ -1,8 +1,9 @@
-"""``python -m minigrad.grading``: the parts, build a homework set, grade one submission or a class, score a part of one's own."""
+"""``python -m minigrad.grading``: the parts, build homework sets, grade one submission or a class, score a part of one's own."""
 
 import argparse
 import importlib
 import sys
+import time
 from pathlib import Path
 
 __all__ = ["main"]
@@ -27,31 +28,43 @@ def parts(options):
 
 
 def build(options):
-    """Build a set."""
-    from minigrad.grading.build import build
+    """Build one set or several. A set that is refused does not keep the others from being built."""
+    from minigrad.grading.build import build, table
     from minigrad.grading.sets import SetError
-    out = options.out or Path("dist") / Path(options.set).name
-    try:
-        trials = build(options.set, out, options.wheelhouse, options.jobs)
-    except SetError as error:
-        print(f"not built: {error}", file=sys.stderr)
-        return 1
-    except ModuleNotFoundError as error:
-        if error.name not in ("nbgrader", "jupytext", "nbformat"):
-            raise
-        print(f'not built: {error.name} is not installed; pip install "minigrad-autograd[grading]"', file=sys.stderr)
-        return 1
-    for trial in trials:
-        failed = trial.failed
-        text = "fails " + " ".join(failed) if failed else "passes all checks"
-        print(f"{trial.name:<32}{trial.results['score']:5g} points   {trial.results['execution_time']:6.1f} s   {text}")
-    print(f"built {out}")
-    return 0
+    built, refused = {}, {}
+    for where in options.sets:
+        name = Path(where).name
+        out = options.out or Path("dist") / name
+        if options.out is not None and len(options.sets) > 1:
+            out = options.out / name
+        start = time.monotonic()
+        try:
+            trials = build(where, out, options.wheelhouse, options.jobs)
+        except SetError as error:
+            refused[name] = error
+            print(f"not built: {error}", file=sys.stderr)
+            continue
+        except ModuleNotFoundError as error:
+            if error.name not in ("nbgrader", "jupytext", "nbformat"):
+                raise
+            print(f'not built: {error.name} is not installed; pip install "minigrad-autograd[grading]"', file=sys.stderr)
+            return 1
+        built[name] = trials, time.monotonic() - start
+        for trial in trials:
+            failed = trial.failed
+            text = "fails " + " ".join(failed) if failed else "passes all checks"
+            print(f"{trial.name:<32}{trial.results['score']:5g} points   {trial.results['execution_time']:6.1f} s   {text}")
+        print(f"built {out}", flush=True)
+    if len(options.sets) > 1:
+        print(f"\n{table(built)}")
+        if refused:
+            print(f"\nnot built: {', '.join(refused)}", file=sys.stderr)
+    return 1 if refused else 0
 
 
 def grade(options):
     """Grade one submission, or a class."""
-    from minigrad.grading.grade import grade, junit, write_json, write_whole
+    from minigrad.grading.grade import for_gradescope, grade, junit, write_json, write_whole
     from minigrad.grading.server import Server, ServerError
     from minigrad.grading.sets import Set, SetError
     try:
@@ -74,7 +87,7 @@ def grade(options):
         print(error, file=sys.stderr)
         return 2
     if options.json is not None:
-        write_json(options.json, results)
+        write_json(options.json, for_gradescope(results))
     if options.junit is not None:
         write_whole(options.junit, junit(results))
     print(results["output"])
@@ -94,8 +107,8 @@ def main(argv=None):
     command.add_argument("name", nargs="?", help="all about one part")
     command.set_defaults(run=parts)
     command = commands.add_parser("build", help="make what students get, and the zips for Gradescope and a course page")
-    command.add_argument("set", help="the folder of a homework set, or a name such as hw3")
-    command.add_argument("--out", type=Path, help="the folder to write (default: dist/NAME)")
+    command.add_argument("sets", nargs="+", metavar="set", help="the folder of a homework set, or a name such as hw3")
+    command.add_argument("--out", type=Path, help="the folder to write (default: dist/NAME); several sets get folders in it")
     command.add_argument("--wheelhouse", type=Path, help="a folder of wheels to put into the zip for Gradescope")
     command.add_argument("--jobs", type=int, default=2, help="how many submissions are graded at the same time")
     command.set_defaults(run=build)

@@ -16,6 +16,7 @@ import shutil
 import stat
 import tempfile
 import zipfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from minigrad.grading.grade import grade
 from minigrad.grading.server import Server
 from minigrad.grading.sets import Set, SetError
 
-__all__ = ["Trial", "build", "find_faults", "leaks", "release", "try_set", "variants"]
+__all__ = ["Trial", "build", "find_faults", "leaks", "release", "table", "try_set", "variants"]
 
 PAIRS = ("SOLUTION", "HIDDEN TESTS")
 WINDOW = 10         # so many tokens of a solution in a row are a leak, and a line of LINE tokens; twice as many of a hidden test
@@ -226,6 +227,19 @@ def try_set(homework, skeleton, jobs=2, seed=0):
     return trials
 
 
+def table(built):
+    """A table of {set name: (trials, seconds)}: how many checks and mutants each has, and how many mutants each check fails."""
+    rows = [("set", "checks", "mutants", "seconds", "mutants that fail each check")]
+    for name, ((solution, _, *mutants), seconds) in built.items():
+        numbers = [test["number"] for test in solution.results["tests"]]
+        killed = Counter(number for mutant in mutants for number in mutant.failed)
+        rows.append((name, str(len(numbers)), str(len(mutants)), f"{seconds:.0f}",
+                     "  ".join(f"{number}: {killed[number]}" for number in numbers)))
+    widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows))]
+    return "\n".join(f"{row[0]:<{widths[0]}}  " + "  ".join(f"{text:>{width}}" for text, width in zip(row[1:-1], widths[1:]))
+                     + f"  {row[-1]}" for row in rows)
+
+
 def where(homework, test):
     """The file and line of a check."""
     file, _, function = test["extra_data"]["check"].partition("::")
@@ -250,9 +264,9 @@ if [ -z "$python" ]; then
 fi
 $python -m venv /autograder/venv || {{ apt-get update; apt-get install -y ${{python}}-venv; $python -m venv /autograder/venv; }}
 if [ -d wheelhouse ]; then
-    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd[{extras}]=={version}"
+    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd{extras}=={version}" pytest
 else
-    /autograder/venv/bin/pip install "minigrad-autograd[{extras}]=={version}"
+    /autograder/venv/bin/pip install "minigrad-autograd{extras}=={version}" pytest
 fi
 """
 RUN = """#!/usr/bin/env bash
@@ -307,12 +321,17 @@ def build(where_is, out, wheelhouse=None, jobs=2):
         list of Trial: how solution, skeleton and mutants were graded.
 
     Raises:
-        SetError: the set has a fault. Nothing has been written.
+        SetError: the set has a fault, or `out` has files of others. Nothing has been written.
     """
     import nbformat
 
     from minigrad._version import __version__
-    homework = Set.read(where_is)
+    homework, out = Set.read(where_is), Path(out)
+    ours = {"student", "solution", f"{homework.name}-student.zip", f"{homework.name}-gradescope.zip"}
+    others = sorted({path.name for path in out.iterdir()} - ours) if out.is_dir() else []
+    if others:
+        raise SetError(f"{out} has files that no build has written, such as {others[0]}, and a build replaces the folder. "
+                       "Name another with --out")
     find_faults(homework)
     beside = {name: (homework.folder / name).read_text(encoding="utf-8") for name in ("adapters.py", "test_public.py")}
     student = {**release(homework), **beside}
@@ -326,7 +345,9 @@ def build(where_is, out, wheelhouse=None, jobs=2):
     reading = rubric(homework)
     if reading is not None:
         solution["rubric.md"] = reading
-    graders = {"setup.sh": SETUP.format(version=__version__, extras=",".join(["grading", *homework.about.get("extras", ())])), "run_autograder": RUN.format(name=homework.name)}
+    extras = ",".join(homework.about.get("extras", ()))
+    graders = {"setup.sh": SETUP.format(version=__version__, extras=extras and f"[{extras}]"),
+               "run_autograder": RUN.format(name=homework.name)}
     for name in ("set.toml", "adapters.py", "test_public.py", "test_hidden.py"):
         if (homework.folder / name).is_file():
             graders[f"{homework.name}/{name}"] = (homework.folder / name).read_text(encoding="utf-8")
@@ -335,7 +356,6 @@ def build(where_is, out, wheelhouse=None, jobs=2):
         if not any(wheel.name.startswith("minigrad_autograd-") for wheel in wheels):
             raise SetError(f"{wheelhouse}: there is no wheel of minigrad-autograd")
         graders |= {f"wheelhouse/{wheel.name}": wheel.read_bytes() for wheel in wheels}
-    out = Path(out)
     part = out.with_name(f".{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     for folder, files in (("student", student), ("solution", solution)):

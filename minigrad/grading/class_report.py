@@ -29,11 +29,15 @@ from minigrad.grading.server import Server
 __all__ = ["grade_class"]
 
 STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em;
-color: #1b1b1b; background: #fff } table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; padding: .25em .6em; border-bottom: 1px solid #ccc }
+color: #1b1b1b; background: #fff } h2 { font-size: 1.25em; line-height: 1.3 } table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .25em .6em; border-bottom: 1px solid #ccc } td { overflow-wrap: anywhere }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
-pre { white-space: pre-wrap; background: #f3f3f3; padding: .8em; overflow-x: auto }
-.bar { background: #2a6f97; height: 1em; display: inline-block; vertical-align: middle } .failed { color: #a4161a }
+td.n, td:has(.bar), h2 + table td:first-child { white-space: nowrap }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f3f3f3; padding: .8em; overflow-x: auto }
+pre .table { display: block; white-space: pre; overflow-wrap: normal }
+.bar { background: #2a6f97; height: 16px; display: inline-block; vertical-align: -3px }
+.failed { color: #a4161a } .passed { font-weight: normal }
+@media (max-width: 40em) { body { margin: 1em auto } .bar { font-size: .5em } th, td { padding: .25em .4em } }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #161616 } pre { background: #262626 } a { color: #8ecae6 }
 .failed { color: #ff8fa3 } .bar { background: #61a5c2 } th, td { border-color: #444 } }"""
 
@@ -187,7 +191,7 @@ def summary_csv(homework, results):
 
 def bar(number, of, width=20):
     """A bar, `width` em long for all."""
-    return f'<span class="bar" style="width:{width * number / max(of, 1):.2f}em"></span> {number}'
+    return f'<span class="bar" style="width:{width * number / max(of, 1):.2f}em"></span>&nbsp;{number}'
 
 
 def summary_page(homework, results, expected):
@@ -225,6 +229,13 @@ Mean {statistics.mean(scores):.1f}, median {statistics.median(scores):g}, from {
 <table><tr><th>student</th><th class="n">points</th><th>note</th></tr>{students}</table>""")
 
 
+def message(text):
+    """A message as HTML: sentences are broken at the edge of the page, the rows of a table are not."""
+    lines = [f'<span class="table">{html.escape(line)}</span>' if line.startswith("    ") else html.escape(line) + "\n"
+             for line in text.splitlines()]
+    return "".join(lines).rstrip("\n")
+
+
 def feedback(homework, name, found):
     """The page for one student."""
     counting = [test for test in found["tests"] if test["extra_data"].get("counts", True)]    # the others are a line of the notes
@@ -235,7 +246,7 @@ def feedback(homework, name, found):
         passed = test["status"] == "passed"
         body += f'<h2 class="{test["status"]}">{html.escape(test["name"])}: {test["score"]:g} of {test["max_score"]:g}</h2>'
         if not passed:
-            body += f"<pre>{html.escape(test['output'])}</pre>"
+            body += f"<pre>{message(test['output'])}</pre>"
     others = [test for test in counting if test["visibility"] == "hidden"]
     if others:
         earned, of = sum(test["score"] for test in others), sum(test["max_score"] for test in others)

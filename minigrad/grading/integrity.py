@@ -5,7 +5,8 @@
     changes(before)         ["numpy.allclose"]
 
 A snapshot has each function, class and method of the modules that a check relies on. Names that appear later are no change: modules
-of minigrad load late. What only a hostile program does (patch, call, and patch back) is not noticed: see docs/teach/grading.md.
+of minigrad load late. What only a hostile program does (patch, call, and patch back) is not noticed:
+see docs/teach/hidden-tests.md.
 """
 
 import sys

@@ -7,7 +7,8 @@ The server imports minigrad, NumPy, pytest and what set.toml names once, and nev
 not an import. A check runs in a session of its own, in a folder of its own that is removed afterwards. The server watches its time,
 its text and its processes, and ends all of them. A child that kills the server costs the check its points: `Server` starts another.
 
-Needs `os.fork`: Linux or macOS. Only Linux finds processes that left the session. docs/teach/grading.md says what this cannot stop.
+Needs `os.fork`: Linux or macOS. Only Linux finds processes that left the session.
+docs/teach/hidden-tests.md says what this cannot stop.
 """
 
 import contextlib

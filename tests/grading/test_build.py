@@ -1,7 +1,6 @@
 """What `build` refuses, what students get, and the zips."""
 
 import io
-import json
 import os
 import re
 import subprocess
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from minigrad._build import pure
+from minigrad.grading.__main__ import main
 from minigrad.grading.sets import Set, SetError
 from tests.grading.conftest import HIDDEN, PUBLIC, SOURCE, TOML, write_set
 
@@ -170,6 +171,26 @@ def test_refused_after_a_trial(tmp_path, name):
     assert not (tmp_path / "out").exists()
 
 
+@needs_fork
+def test_several_sets_and_a_table(tmp_path, capsys):
+    folders = [write_set(tmp_path / "a"), write_set(tmp_path / "b", adapters__py=None).rename(tmp_path / "faulty")]
+    assert main(["build", *map(str, folders), "--out", str(tmp_path / "out"), "--jobs", "1"]) == 1
+    found = capsys.readouterr()
+    table = found.out.splitlines()[-2:]
+    assert table[0].split() == ["set", "checks", "mutants", "seconds", "mutants", "that", "fail", "each", "check"]
+    assert re.fullmatch(r"tiny +2 +2 +\d+  1\.1: 1  2\.1: 1", table[1])
+    assert "faulty.py is missing" in found.err and found.err.endswith("not built: faulty\n")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["tiny"]
+
+
+def test_a_folder_with_other_files_is_not_replaced(tmp_path):
+    (tmp_path / "out/student").mkdir(parents=True)
+    (tmp_path / "out/grades.csv").write_text("Ada, 10\n")
+    with pytest.raises(SetError, match=r"out has files that no build has written, such as grades\.csv"):
+        building.build(write_set(tmp_path), tmp_path / "out")
+    assert (tmp_path / "out/grades.csv").read_text() == "Ada, 10\n"
+
+
 def test_tokens_leave_layout_out():
     assert building.tokens("# a  =  b\n\n    #+ c_1") == ["a", "=", "b", "+", "c_1"]
 
@@ -191,6 +212,7 @@ def test_every_part_has_a_rubric(folder):
 
 
 @needs_fork
+@pytest.mark.skipif(not pure.PURE, reason="make homework builds all sets compiled")
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
 def test_homework(tmp_path, folder):
     needs_packages(folder)
@@ -205,12 +227,11 @@ def test_homework(tmp_path, folder):
     assert all(trial.results["execution_time"] < 60 for trial in trials)
 
 
-
-
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
 def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
     needs_packages(folder)
-    # What students get runs until the first unfinished part is called; with all parts written it runs to its end.
+    # What students get runs until the first unfinished part is called. With all parts written it runs to its end, and the public
+    # checks, run beside the notebook, pass.
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     import nbformat
@@ -221,17 +242,27 @@ def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
     def run(notebook):
         client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}})
         client.execute()
+
+    def check(notebook):
+        nbformat.write(notebook, tmp_path / f"{homework.name}.ipynb")
+        done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_public.py"], cwd=tmp_path,
+                              capture_output=True, text=True)
+        return {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed)", done.stdout.splitlines()[-1])}
+    for name in ("adapters.py", "test_public.py"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    number = sum(each.file == "test_public.py" for each in homework.checks)
     given = nbformat.reads(building.release(homework)[f"{homework.name}.ipynb"], as_version=4)
     with pytest.raises(nbclient.exceptions.CellExecutionError, match="NotImplementedError"):
         run(given)
+    assert check(given) == {"failed": number}
     written = [cell for cell in building.read_notebook(homework).cells if cell.metadata.get("nbgrader", {}).get("solution")]
     for cell in given.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
             cell.source = written.pop(0).source
     run(given)
-    assert not written
+    assert not written and check(given) == {"passed": number}
     printed = "".join(out.get("text", "") for cell in given.cells if cell.cell_type == "code" for out in cell.outputs)
-    assert re.search(r"loss|accuracy", printed)
+    assert re.search(r"loss|accuracy|slope", printed)
 
 
 @needs_fork
@@ -243,11 +274,11 @@ def test_a_class_that_does_not_exist(tmp_path):
     from minigrad.grading import class_report
     report = tmp_path / "report"
     homework = Set.read(tmp_path / "tiny")
-    some = {kind: student for student, kind in told.items()}        # one of each kind
-    assert class_report.grade_class(homework, [tmp_path / "submissions" / student for student in some.values()], report) == 0
-    scores = {kind: json.loads((report / "results" / f"{student}.json").read_text())["score"] for kind, student in some.items()}
-    assert scores["solution"] == scores["syntax-error"] == scores["not-utf8"] == 10
-    assert all(score < 10 for kind, score in scores.items() if kind not in ("solution", "syntax-error", "not-utf8"))
+    some = {student: kind for kind, student in {kind: student for student, kind in told.items()}.items()}     # one of each kind
+    assert class_report.grade_class(homework, [tmp_path / "submissions" / student for student in some], report) == 0
+    assert tool.surprises(some, 10, report) == []
+    student = next(student for student, kind in some.items() if kind == "exits")
+    assert tool.surprises({**some, student: "solution"}, 10, report) == [student]
 
 
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
@@ -256,4 +287,4 @@ def test_homework_runs_as_a_script(folder):
     found = subprocess.run([sys.executable, folder / f"{folder.name}.py"], capture_output=True, text=True, cwd=folder,
                            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])})
     assert found.returncode == 0, found.stderr
-    assert re.search(r"loss|accuracy", found.stdout)
+    assert re.search(r"loss|accuracy|slope", found.stdout)

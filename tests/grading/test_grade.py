@@ -16,7 +16,7 @@ import pytest
 import minigrad as mg
 from minigrad.grading import checks, class_report
 from minigrad.grading.__main__ import main
-from minigrad.grading.grade import grade, junit, schema
+from minigrad.grading.grade import for_gradescope, grade, junit, schema
 from minigrad.grading.sets import Set
 from minigrad.grading.submission import load
 from tests.grading.conftest import HIDDEN, SOURCE, TOML, write_set
@@ -51,6 +51,19 @@ def test_a_right_submission(tiny, server, tmp_path):
     assert [(test["number"], test["status"], test["visibility"]) for test in results["tests"]] == [
         ("1.1", "passed", "visible"), ("2.1", "passed", "after_published")]
     assert results["leaderboard"] == [{"name": "right", "value": 4, "order": "desc"}]
+
+
+def test_gradescope_shows_no_outcome_of_a_check_that_comes_later(tiny, server, tmp_path):
+    shown = []
+    for text in (SOURCE, WRONG):
+        results = grade(tiny, write(tmp_path, str(len(text)), text + "\n# %%\n1 / 0\n"), server)
+        found = for_gradescope(results)
+        shown.append(found["output"].splitlines()[:2])
+        assert found["score"] == results["score"] and "Note: a cell was skipped" in found["output"]
+    assert shown[0] == shown[1] == ["tiny: Tiny", "1 of 1 checks passed: 6 of 6 points. 1 more checks are not shown here."]
+    for test in results["tests"]:
+        test["visibility"] = "visible"
+    assert for_gradescope(results) is results
 
 
 def test_what_a_failed_check_says(tiny, server, tmp_path):
@@ -201,6 +214,7 @@ def test_class(tiny, school, tmp_path, monkeypatch, capsys):
     page = (out / "feedback/bob.html").read_text()
     assert "some numbers are wrong" in page and "<b>" not in page
     assert not list(out.rglob("*.part"))
+    assert class_report.message("x < y\n    n1  n2\nread") == 'x &lt; y\n<span class="table">    n1  n2</span>read'
 
     # again: nothing is graded twice, and what has changed is graded again
     graded = []
