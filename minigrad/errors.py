@@ -2,14 +2,15 @@
 
     RuntimeError: Trying to backward through the graph a second time: MulBackward0 has released its saved values.
       node:  MulBackward0
+      where: hw.py, line 12: loss.backward()
       fix:   call the first backward with retain_graph=True, or run the forward again
-      help:  minigrad.explain("MG-E101")
+      help:  mg.explain("MG-E101")
 
-Every error has a code, and every code has a text (`explain`; the texts are in ``errors.md``). For each builtin error that PyTorch
+Every error has a code, and every code has a text in ``errors.md`` (`mg.explain` shows it: ``_explain.py``). For each builtin error that PyTorch
 raises there is a class, so ``except RuntimeError`` catches the same errors here as there. The first line of a message
 keeps the words that people search for.
 
-This file imports nothing of minigrad, so that every layer may raise from it.
+This file imports nothing of minigrad except ``_user_line.py``, so that every layer may raise from it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ import operator
 import os
 from typing import TYPE_CHECKING
 
+from minigrad._user_line import user_line
+
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
     "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
     "GradcheckError", "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError", "ShapeError",
-    "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue", "explain",
+    "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue",
 ]
 
 
@@ -57,7 +60,8 @@ class _NamedForWhatItIs(type):
 class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     """Base of all errors that minigrad raises on purpose.
 
-    `code` is the entry of the catalogue. The other arguments become the lines of the message, except those that are None.
+    `code` is the entry of the catalogue. The other arguments become the lines of the message, except those that are None. `where`
+    is the line of the user's program that is running now, unless it is given.
 
     Each error is also a builtin error, as in PyTorch, and a traceback shows that name.
 
@@ -74,12 +78,14 @@ class MinigradError(Exception, metaclass=_NamedForWhatItIs):
                  found: str | None = None, where: str | None = None, cause: str | None = None, fix: str | None = None) -> None:
         self.code = code
         self.what = what
+        if where is None:
+            where = user_line()
         lines: list[str] = [what]
         for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("where", where),
                             ("cause", cause), ("fix", fix)):
             if text is not None:
                 lines.append(f"  {label + ':':<10}" + text.replace("\n", "\n" + 12 * " "))
-        lines.append(f'  {"help:":<10}minigrad.explain("{code}")')
+        lines.append(f'  {"help:":<10}mg.explain("{code}")')
         super().__init__("\n".join(lines))
 
     def __reduce__(self) -> Any:
@@ -255,29 +261,6 @@ class ArgumentError(MinigradError, RuntimeError):
     ...     print(error.code)
     MG-E302
     """
-
-
-def explain(code: str | None = None) -> str:
-    """Return the explanation of an error code. It needs no network.
-
-    Args:
-        code (str, optional): such as ``"MG-E101"``. Without it, the list of all codes.
-
-    Raises:
-        KeyError: no error has this code.
-
-    Example:
-        >>> import minigrad as mg
-        >>> print(mg.explain("MG-E101").splitlines()[0])
-        MG-E101  Backward through the graph a second time
-    """
-    texts = catalogue()
-    if code is None:
-        return "\n".join(f"{c}  {title}" for c, (title, _) in texts.items())
-    if not isinstance(code, str) or code not in texts:
-        raise KeyError(f"no error code {code!r}; minigrad.explain() lists them all")
-    title, text = texts[code]
-    return f"{code}  {title}\n\n{text}\n"
 
 
 @functools.cache
