@@ -26,8 +26,10 @@ CODE = re.compile(r"(?:MG-)?E(\d{3})", re.IGNORECASE)
 # A code and the message after it, in a source: "MG-E110", "element 0 of tensors does not require grad ..."
 RAISED = re.compile(r'"(MG-E\d{3})",\s*((?:f?"(?:[^"\\\n]|\\.)*"\s*)+)')
 # Words that name no error.
-COMMON = set("a an and are at be been but by can for from got has have i in is it its mg minigrad my not of on or so that the then this "
-             "to was what which why with you error runtimeerror typeerror valueerror indexerror".split())
+COMMON = frozenset(re.findall(r"\w+", """
+    a an and are at be been but by can for from got has have i in is it its mg minigrad my not of on or so that the then this to
+    was what which why with you error runtimeerror typeerror valueerror indexerror
+"""))
 MOST_LISTED = 5
 STEM = 5
 LEAST_KNOWN = 0.5       # a code fits if it has this part of the words; a rare word counts more than a frequent one

@@ -3,12 +3,12 @@
     RuntimeError: Trying to backward through the graph a second time: MulBackward0 has released its saved values.
       node:  MulBackward0
       where: hw.py, line 12: loss.backward()
-      fix:   call the first backward with retain_graph=True, or run the forward again
+      fix:   run the forward again before each backward ...
       help:  mg.explain("MG-E101")
 
-Every error has a code, and every code has a text in ``errors.md`` (`mg.explain` shows it: ``_explain.py``). For each builtin error that PyTorch
-raises there is a class, so ``except RuntimeError`` catches the same errors here as there. The first line of a message
-keeps the words that people search for.
+Every error has a code, and every code has a text in ``errors.md``, which `mg.explain` shows (``_explain.py``). There is a class for
+each kind of mistake and each builtin error that PyTorch raises, so ``except RuntimeError`` catches the same errors here as there.
+The first line of a message keeps the words that people search for.
 
 This file imports nothing of minigrad except ``_user_line.py``, so that every layer may raise from it.
 """
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
-    "GradcheckError", "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError", "ShapeError",
-    "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue",
+    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError", "DeviceError",
+    "DtypeError", "GradcheckError", "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError",
+    "ScalarError", "ShapeError", "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue",
 ]
 
 
@@ -123,7 +123,7 @@ class AutogradTypeError(MinigradError, TypeError):
 
 
 class AutogradNotImplementedError(MinigradError, NotImplementedError):
-    """A method that must be defined is missing.
+    """A method that must be defined is missing, or an op is not implemented for this dtype or option.
 
     >>> try:
     ...     mg.autograd.Function.apply(mg.ones(2))
@@ -161,13 +161,46 @@ class GradcheckError(AutogradError):
 
 
 class ShapeError(MinigradError, RuntimeError):
-    """Shapes, dtypes or devices of tensors do not fit together.
+    """Shapes of tensors do not fit together, or a shape is impossible.
 
     >>> try:
     ...     mg.zeros(2, -1)
     ... except mg.errors.ShapeError as error:
     ...     print(error.code)
     MG-E206
+    """
+
+
+class DtypeError(MinigradError, RuntimeError):
+    """An op cannot use this dtype, or the dtypes of its tensors do not go together.
+
+    >>> try:
+    ...     mg.ones(2, 2) @ mg.ones(2, 2, dtype=mg.float64)
+    ... except mg.errors.DtypeError as error:
+    ...     print(error.code)
+    MG-E203
+    """
+
+
+class DeviceError(MinigradError, RuntimeError):
+    """A device does not exist, has failed, or is not the device of another tensor of the op.
+
+    >>> try:
+    ...     mg.zeros(2, device="toaster")
+    ... except mg.errors.DeviceError as error:
+    ...     print(error.code)
+    MG-E202
+    """
+
+
+class ScalarError(MinigradError, RuntimeError):
+    """One number was expected, and the tensor has several, or none.
+
+    >>> try:
+    ...     bool(mg.ones(2))
+    ... except mg.errors.ScalarError as error:
+    ...     print(error.code)
+    MG-E208
     """
 
 
@@ -253,7 +286,7 @@ class UnknownOperatorError(MinigradError, AttributeError):
 
 
 class ArgumentError(MinigradError, RuntimeError):
-    """An argument is missing, or contradicts another.
+    """An argument is missing, contradicts another, or has a value that makes no sense here.
 
     >>> try:
     ...     mg.stack([])

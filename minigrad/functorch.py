@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError
 from minigrad.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from minigrad.ops import stack
 
@@ -68,8 +68,8 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
     [minigrad.Size([1, 2]), minigrad.Size([1])]
     """
     if any(True for _ in model.buffers()):
-        raise ShapeError("MG-E501", "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) "
-                         "instead.")
+        raise ArgumentError("MG-E501", "make_functional(model): `model` has buffers. Please use "
+                            "make_functional_with_buffers(model) instead.")
     return FunctionalModule(model), parameters_of(model, disable_autograd_tracking)
 
 
@@ -111,10 +111,10 @@ def combine_state_for_ensemble(
     minigrad.Size([3, 4, 1])
     """
     if not models:
-        raise ShapeError("MG-E501", "combine_state_for_ensemble: Expected at least one model, got 0.")
+        raise ArgumentError("MG-E501", "combine_state_for_ensemble: Expected at least one model, got 0.")
     if len({model.training for model in models}) > 1 or len({type(model) for model in models}) > 1:
-        raise ShapeError("MG-E501", "combine_state_for_ensemble: Expected all models to be of the same class and in the same "
-                         "training/eval mode.")
+        raise ArgumentError("MG-E501", "combine_state_for_ensemble: Expected all models to be of the same class and in the same "
+                            "training/eval mode.")
     parts = [make_functional_with_buffers(model) for model in models]
     params, buffers = [tuple([stack(same).detach() for same in zip(*[part[i] for part in parts])]) for i in (1, 2)]
     return parts[0][0], params, buffers

@@ -25,7 +25,7 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import current
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_device, as_dtype, device, float16, float32, float64
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import DeviceError, TensorTypeError, TensorValueError
 from minigrad.ops.shape.clone_cast import cast
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available", "is_autocast_enabled",
@@ -55,7 +55,7 @@ def has_gpu():
     """Whether minigrad can compute on a GPU. This file may not import ``minigrad.cuda``, which imports it."""
     try:
         return as_device("cuda") is not None
-    except ShapeError:
+    except DeviceError:
         return False
 
 
