@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from minigrad._arguments import listed
 from minigrad.creation import _legacy, arange, as_tensor, zeros
 from minigrad.dtypes import int64
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops import addmm as _addmm
 from minigrad.ops import log_softmax as _log_softmax
 from minigrad.ops import matmul, where
@@ -71,8 +71,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
         size = [*(indices.amax(1) + 1).tolist(), *values.shape[1:]]
     size = listed(size, "size", "sparse_coo_tensor")
     if indices.numel() and (bool((indices < 0).any()) or bool((indices.amax(1) >= as_tensor(list(size)[:len(indices)])).any())):
-        raise ShapeError("MG-E301", "size is inconsistent with indices: an index is outside the shape",
-                         expected=f"below {tuple(size)}", found=f"{indices.amax(1).tolist()}")
+        raise ArgumentError("MG-E301", "size is inconsistent with indices: an index is outside the shape",
+                            expected=f"below {tuple(size)}", found=f"{indices.amax(1).tolist()}")
     found = zeros(*size, dtype=values.dtype, device=values.device)
     found = found.index_put(tuple(indices), values, accumulate=True)
     return found.detach().requires_grad_() if flag(requires_grad, "requires_grad", "sparse_coo_tensor") else found

@@ -26,7 +26,7 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import current
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_device, as_dtype, device, float16, float32, float64
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import DeviceError, TensorTypeError, TensorValueError
 from minigrad.ops.base.rule import flag, truth
 from minigrad.ops.shape.clone_cast import cast
 
@@ -57,7 +57,7 @@ def has_gpu():
     """Whether minigrad can compute on a GPU. This file may not import ``minigrad.cuda``, which imports it."""
     try:
         return as_device("cuda") is not None
-    except ShapeError:
+    except DeviceError:
         return False
 
 
