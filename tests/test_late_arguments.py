@@ -119,6 +119,8 @@ WRONG = [
     (lambda: nn.utils.rnn.pack_padded_sequence(mg.ones(2, 3), [2, 1, 1], 1), TypeError, "'batch_first' must be bool, not int"),
     (lambda: nn.utils.rnn.pad_sequence([mg.ones(2)], np.ones(2)), TypeError, "'batch_first' must be bool, not ndarray"),
     (lambda: mg.optim.swa_utils.AveragedModel([]), TypeError, "'model' must be Module, not list"),
+    (lambda: mg.optim.SGD([mg.ones(1)], 0.1).step(3), TypeError, "SGD.step\\(\\): argument 'closure' must be callable, not int"),
+    (lambda: mg.optim.LBFGS([mg.ones(1)]).step(3), TypeError, "LBFGS.step\\(\\): argument 'closure' must be callable, not int"),
     (lambda: mg.grading.swap([], print), TypeError, "'part' must be str, not list"),
     (lambda: mg.autocast("cpu")(3), TypeError, "'func' must be callable, not int"),
     (lambda: mg.autocast("cpu", enabled=np.ones(2)), TypeError, "'enabled' must be bool, not ndarray"),
