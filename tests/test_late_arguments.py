@@ -123,6 +123,7 @@ WRONG = [
     (lambda: mg.optim.LBFGS([mg.ones(1)]).step(3), TypeError, "LBFGS.step\\(\\): argument 'closure' must be callable, not int"),
     (lambda: mg.testing.assert_close(mg.ones(2), mg.ones(2), rtol=mg.ones(2), atol=0), TypeError, "'rtol' must be float, not Tensor"),
     (lambda: mg.testing.assert_close(1, 1, equal_nan=np.ones(2)), TypeError, "'equal_nan' must be bool, not ndarray"),
+    (lambda: mg.utils.dlpack.to_dlpack(3), TypeError, f"'tensor' \\(position 1\\) {TENSOR} int"),
     (lambda: mg.grading.swap([], print), TypeError, "'part' must be str, not list"),
     (lambda: mg.autocast("cpu")(3), TypeError, "'func' must be callable, not int"),
     (lambda: mg.autocast("cpu", enabled=np.ones(2)), TypeError, "'enabled' must be bool, not ndarray"),
