@@ -34,7 +34,7 @@ def callable_argument(value, name, function, code="MG-E201"):
 def listed(values, name, function, expected="iterable", code="MG-E201") -> list[Any]:
     """Return `values` as a list."""
     try:
-        return list(values)
+        return [value for value in values]      # `list` would make room for a length, which may be a lie
     except TypeError:
         if hasattr(values, "__next__"):     # it is a generator's own
             raise

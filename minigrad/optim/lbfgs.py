@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import callable_argument
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import AutogradAssertionError
 from minigrad.ops import cat, reshape, view_as_real
@@ -98,6 +99,7 @@ class LBFGS(Optimizer):
         >>> optimizer.step(closure), w
         (tensor(16., grad_fn=<SumBackward0>), tensor([0.], requires_grad=True))
         """
+        callable_argument(closure, "closure", "LBFGS.step")
         self._opt_called = True
         if len(self.param_groups) != 1:
             raise AutogradAssertionError("MG-E402", f"Expected exactly one param_group, but got {len(self.param_groups)}")

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from minigrad._arguments import instance
+from minigrad._arguments import callable_argument, instance
 from minigrad._core.mutation.inplace import begin_write
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import MinigradError, OutOfRangeError
@@ -201,11 +201,11 @@ class Optimizer:
         tensor([0.9000], requires_grad=True)
         """
         self._opt_called = True
-        loss = None
+        loss, name = None, type(self).__name__ + ".step"
         if closure is not None:
+            callable_argument(closure, "closure", name)
             with enable_grad():
                 loss = closure()
-        name = type(self).__name__ + ".step"
         with no_grad():
             for group in self.param_groups:
                 for param in group["params"]:

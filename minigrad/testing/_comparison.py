@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minigrad.errors import MinigradError, TensorTypeError, TensorValueError
+from minigrad.ops.base.rule import real, truth
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
     Raises:
         AssertionError: the two are not close. In a structure, the message is about the first pair that is not.
-        TypeError: the two cannot be compared.
+        TypeError: the two cannot be compared, or a tolerance is not a number.
         ValueError: only one of `rtol` and `atol` is given.
 
     Mirrors ``torch.testing.assert_close``.
@@ -86,7 +87,11 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     if (rtol is None) != (atol is None):
         raise TensorValueError("MG-E269", "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
                                f"{'rtol' if rtol is None else 'atol'}.", fix="give both, with 0 for the one that you do not need")
-    checks = {"device": check_device, "dtype": check_dtype, "stride": check_stride}
+    if rtol is not None:
+        rtol, atol = real(rtol, "rtol", "assert_close"), real(atol, "atol", "assert_close")
+    equal_nan = truth(equal_nan, "equal_nan", "assert_close")
+    checks = {name: truth(check, f"check_{name}", "assert_close")
+              for name, check in (("device", check_device), ("dtype", check_dtype), ("stride", check_stride))}
     for a, e, where in list(pairs(actual, expected, allow_subclasses, "")):     # list: a bad pair raises first
         problem = differing_attribute(a, e, checks) or difference(a, e, rtol, atol, equal_nan)
         if problem:
