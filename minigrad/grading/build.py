@@ -265,9 +265,9 @@ exec /autograder/venv/bin/python -m minigrad.grading grade /autograder/source/{n
 
 RUBRIC = """# {name}: {title}
 
-For teachers. The checks give the points. Use this page where you read as well: for an oral exam, for a part whose checks failed by a
-slip, in a course that grades understanding. Read the lines that the student wrote, and find the line below that is true of them. Then
-ask the student about the line of code that surprised you most. Style, length and comments change nothing.
+For teachers. The checks give the points. Use this page where you read as well: for an oral exam, for a part whose checks failed by
+a slip, in a course that grades understanding. Read the lines that the student wrote, and find the line below that is true of them.
+Then ask the student about the line of code that surprised you most. Style, length and comments change nothing.
 """
 
 
