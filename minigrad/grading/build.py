@@ -2,7 +2,7 @@
 
     dist/hw3/
         student/            hw3.ipynb, hw3.py, adapters.py, test_public.py
-        solution/           the same with solutions; hw3.ipynb is also a source for nbgrader; rubric.md, for whoever reads submissions
+        solution/           the same with solutions; hw3.ipynb is also a source for nbgrader; rubric.md, for teachers
         hw3-student.zip     for a course page
         hw3-gradescope.zip  setup.sh, run_autograder, the checks; and a wheelhouse, if one is given
 
@@ -99,10 +99,10 @@ def check_points(homework):
         if sum(points) != homework.points:
             raise SetError(f"{toml}: the parts have {sum(points):g} points together, the set has {homework.points:g}")
     elif not isinstance(choose, int) or not 0 < choose < len(points):
-        raise SetError(f"{toml}: choose = {choose!r}: expected a number of parts that count, fewer than the {len(points)} there are")
+        raise SetError(f"{toml}: choose = {choose!r}: expected how many parts count, fewer than the {len(points)} there are")
     elif any(each * choose != homework.points for each in points):
-        raise SetError(f"{toml}: choose = {choose}: each part needs {homework.points / choose:g} points, so that all choices have the "
-                       f"{homework.points:g} of the set; they have {', '.join(f'{each:g}' for each in points)}")
+        raise SetError(f"{toml}: choose = {choose}: each part needs {homework.points / choose:g} points, so that all choices have "
+                       f"the {homework.points:g} of the set; they have {', '.join(f'{each:g}' for each in points)}")
 
 
 # ---- what students get -----------------------------------------------------------------------------------------------------
@@ -279,9 +279,9 @@ exec /autograder/venv/bin/python -m minigrad.grading grade /autograder/source/{n
 
 RUBRIC = """# {name}: {title}
 
-For teachers. The checks give the points. Use this page where you read as well: an oral exam, a part whose checks failed by a slip, a
-course that grades understanding. Read only the lines that the student wrote, find which line below is true, and ask about the line
-that surprises you most. The style of the code, its length and its comments change nothing.
+For teachers. The checks give the points. Use this page where you read as well: for an oral exam, for a part whose checks failed by
+a slip, in a course that grades understanding. Read the lines that the student wrote, and find the line below that is true of them.
+Then ask the student about the line of code that surprised you most. Style, length and comments change nothing.
 """
 
 

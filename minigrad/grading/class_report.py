@@ -205,7 +205,8 @@ def summary_page(homework, results, expected):
     rows = "".join(f"<tr><td>{homework.points * i / steps:g} to {homework.points * (i + 1) / steps:g}</td>"
                    f"<td>{bar(bins[i], most)}</td></tr>" for i in range(steps))
     graded = [found for found in results.values() if found["extra_data"]["graded"]]
-    wrong = [test for found in graded for test in found["tests"] if test["status"] != "passed" and test["extra_data"].get("counts", True)]
+    wrong = [test for found in graded for test in found["tests"]
+             if test["status"] != "passed" and test["extra_data"].get("counts", True)]
     failed = Counter(test["name"] for test in wrong)
     reasons = Counter((test["name"], textwrap.shorten(test["output"].partition("\n")[0], 120, placeholder=" ..."))
                       for test in wrong)

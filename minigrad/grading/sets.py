@@ -99,7 +99,7 @@ class Set:
         return self.about.get("choose")
 
     def counted(self, earned):
-        """The parts that count, of a dict from parts to points: all, or the best `choose` of them. Of equal parts, the first ones."""
+        """The parts that count, of a dict from parts to points: all, or the best `choose` of them; of equal ones, the first."""
         best = sorted(earned, key=lambda part: -earned[part])
         return sorted(best[:self.choose])
 

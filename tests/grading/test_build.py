@@ -1,5 +1,6 @@
 """What `build` refuses, what students get, and the zips."""
 
+import importlib.util
 import io
 import os
 import re
@@ -263,6 +264,16 @@ def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
     assert not written and check(given) == {"passed": number}
     printed = "".join(out.get("text", "") for cell in given.cells if cell.cell_type == "code" for out in cell.outputs)
     assert re.search(r"loss|accuracy|slope", printed)
+
+
+def test_a_missing_simulator_has_a_name(monkeypatch):
+    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")     # the file sets it too
+    spec = importlib.util.spec_from_file_location("adapters_of_hw7", ROOT / "tutorials/homework/hw7/adapters.py")
+    adapters = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(adapters)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(pytest.fail.Exception, match="numba-cuda is not installed"):
+        adapters.kernel("softmax_kernel")
 
 
 @needs_fork

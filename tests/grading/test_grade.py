@@ -19,7 +19,7 @@ from minigrad.grading.__main__ import main
 from minigrad.grading.grade import for_gradescope, grade, junit, schema
 from minigrad.grading.sets import Set
 from minigrad.grading.submission import load
-from tests.grading.conftest import HIDDEN, SOURCE, TOML, write_set
+from tests.grading.conftest import HIDDEN, PUBLIC, SOURCE, TOML, write_set
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the grader needs os.fork")
 ROOT = Path(__file__).parents[2]
@@ -122,6 +122,14 @@ def test_the_best_part_counts(choice, server, tmp_path, text, score, best, failu
     assert f"Only the best of 2 parts counts: part {best} (" in results["output"]
     root = ElementTree.fromstring(junit(results))
     assert root.get("failures") == failures and int(root.get("skipped")) == len(root.findall(".//skipped"))
+
+
+def test_what_a_set_imports_before_its_checks(server, tmp_path):
+    toml = 'imports = ["no_such_module", "colorsys"]\n' + TOML + '\n[environment]\nTINY = "small"\n'
+    public = PUBLIC.replace("def test_add():", "def test_add():\n    import os, sys\n"
+                            "    assert 'colorsys' in sys.modules and os.environ['TINY'] == 'small'")
+    homework = Set.read(write_set(tmp_path, set__toml=toml, test_public__py=public))
+    assert grade(homework, write(tmp_path, "a", SOURCE), server)["score"] == 10
 
 
 def test_a_class_with_a_choice(choice, tmp_path, capsys):

@@ -44,6 +44,8 @@ from minigrad.autograd import Function
 from minigrad.autograd.graph import GradientEdge, get_gradient_edge, saved_tensors_hooks
 
 chosen = {1, 2, 3}
+if 2 in chosen and cuda is None:
+    print('Part 2 needs numba: pip install "minigrad-autograd[simulator]"')
 
 
 def digits(count):
@@ -155,13 +157,13 @@ def count_saved(program):
 def checkpoint_layers(layers, x, segments):
     """All layers, one after the other, of which only the inputs of the segments and the inside of the last are saved."""
     ### BEGIN SOLUTION
-    bounds = [len(layers) * i // segments for i in range(segments + 1)]
-    for start, stop in zip(bounds, bounds[1:]):
-        def run(x, some=layers[start:stop]):
+    n = len(layers)
+    for i in range(segments):
+        def run(x, some=layers[n * i // segments:n * (i + 1) // segments]):
             for layer in some:
                 x = layer(x)
             return x
-        x = run(x) if stop == len(layers) else checkpoint(run, x)
+        x = checkpoint(run, x) if i < segments - 1 else run(x)
     return x
     ### END SOLUTION
 
@@ -276,9 +278,9 @@ if __name__ == "__main__" and 2 in chosen:
 # ### A block for each row
 #
 # `softmax_kernel(x, out)` fills each row of `out` with $e^{x_j - m} / \sum_k e^{x_k - m}$, where $m$ is the maximum of the row.
-# The threads of **one block share a row**: block $b$ of $n$ takes the rows $b$, $b + n$, $b + 2n$ and so on, and thread $t$ of the block the
-# columns $t$, $t + \text{blockDim}$, ... of each, so that neighbouring threads read neighbouring numbers. The memory of a GPU is slow: read each
-# number of `x` three times at most.
+# The threads of **one block share a row**: block $b$ of $n$ takes the rows $b$, $b + n$, $b + 2n$ and so on. Of each row, thread $t$ of
+# $s$ takes the columns $t$, $t + s$, $t + 2s$ and so on, so that neighbouring threads read neighbouring numbers. The memory of a GPU is
+# slow: read each number of `x` three times at most.
 #
 # For the maximum, each thread finds the maximum of its own columns and writes it into *shared memory*:
 # `shared` is an array that all threads of a block see, and others do not. `cuda.syncthreads()` waits until **all** threads of the

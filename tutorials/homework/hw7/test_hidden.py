@@ -116,7 +116,8 @@ def test_counting():
         return "done"
     result, found = adapters.count_saved()(program)
     if (result, found) != ("done", 6):
-        fail(f"six tensors that are soon gone: expected the program's result 'done' and 6 tensors, found {result!r} and {found}", read=PACKING)
+        fail(f"six tensors that are soon gone: expected the program's result 'done' and 6 tensors, found {result!r} and {found}",
+             read=PACKING)
 
 
 @weight(10)
@@ -342,7 +343,7 @@ def test_the_urgent_half():
     for steps in (4, 8, 16):
         (x, *weights), y, expected = used_graph(random, steps)
         arrived = []
-        handles = [weight.register_hook(arrived.append) for weight in weights]
+        handles = [leaf.register_hook(arrived.append) for leaf in weights]
         gradient, kept = adapters.backward_input()(y, mg.tensor(2.0, dtype=mg.float64), x, weights)
         same(gradient, expected[0] * 2, "the gradient of x", y, HOOKS)
         if arrived or any(leaf.grad is not None for leaf in (x, *weights)):
@@ -391,16 +392,16 @@ def test_both_halves():
         random.shuffle(kept)
         for each in kept:
             adapters.backward_weight()(each, weights)
-        for i, (weight, theirs) in enumerate(zip(weights, expected)):
-            same(weight.grad, theirs, f"{name}, three microbatches: the .grad of weight {i}", read=HOOKS, tolerance=1e-4)
+        for i, (parameter, theirs) in enumerate(zip(weights, expected)):
+            same(parameter.grad, theirs, f"{name}, three microbatches: the .grad of weight {i}", read=HOOKS, tolerance=1e-4)
     for steps in (4, 8, 16):
         (x, *weights), y, expected = used_graph(random, steps)
         adapters.backward_weight()(adapters.backward_input()(y, mg.tensor(1.0, dtype=mg.float64), x, weights)[1], weights)
-        for i, (weight, theirs) in enumerate(zip(weights, expected[1:])):
-            if theirs is None and weight.grad is not None:
-                fail(f"a random graph does not use weight {i}: expected no .grad, found {weight.grad}", y, HOOKS)
+        for i, (leaf, theirs) in enumerate(zip(weights, expected[1:])):
+            if theirs is None and leaf.grad is not None:
+                fail(f"a random graph does not use weight {i}: expected no .grad, found {leaf.grad}", y, HOOKS)
             if theirs is not None:
-                same(weight.grad, theirs, f"a random graph: the .grad of weight {i}", y, HOOKS)
+                same(leaf.grad, theirs, f"a random graph: the .grad of weight {i}", y, HOOKS)
 
 
 @weight(10)

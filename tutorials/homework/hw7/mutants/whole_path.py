@@ -1,19 +1,5 @@
 # wrong: a weight joins at every node above it
-def joins(y, x, weights):
-    every = [y, x, *weights]
-    found = []
-    for weight in weights:
-        nodes, waiting = [], [get_gradient_edge(y).node]
-        while waiting:
-            node = waiting.pop()
-            if node not in nodes and any(get_gradient_edge(weight).node in below for below in (reached(node),)):
-                nodes.append(node)
-                waiting += [below for below, _ in node.next_functions if below is not None]
-        found.append(nodes)
-    return found if every else []
-
-
-def reached(node):
+def behind(node):
     found, waiting = set(), [node]
     while waiting:
         node = waiting.pop()
@@ -21,3 +7,9 @@ def reached(node):
             found.add(node)
             waiting += [below for below, _ in node.next_functions if below is not None]
     return found
+
+
+def joins(y, x, weights):
+    every = behind(get_gradient_edge(y).node)
+    leaves = [get_gradient_edge(weight).node for weight in weights]
+    return [[node for node in every if node is not leaf and leaf in behind(node)] for leaf in leaves]
