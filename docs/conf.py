@@ -25,6 +25,7 @@ from sphinx import addnodes  # noqa: E402
 from sphinx.util.docutils import SphinxRole  # noqa: E402
 
 import minigrad as mg  # noqa: E402
+from tools.docs import repository  # noqa: E402
 from tools.docs.inventories import SITES  # noqa: E402
 
 project = "minigrad"
@@ -40,10 +41,12 @@ html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": False}       # the arrow keys belong to the step-throughs
+if repository.address()[0]:
+    html_theme_options["footer_icons"] = [{"name": "Repository", "url": repository.address()[0], "html": "Repository", "class": ""}]
 pygments_style, pygments_dark_style = "default", "github-dark"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx.ext.intersphinx",
-              "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton"]
+              "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton", "tools.docs.search_index"]
 exclude_patterns = ["_made"]
 mathjax_path = "mathjax/tex-svg.js"
 # What the CDN's default would ask for is not there: no other component is loaded.
@@ -162,6 +165,14 @@ def level_of_captions(app, pagename, templatename, context, doctree):
         context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
+def edit_button(app, pagename, templatename, context, doctree):
+    """The theme's pencil leads to the file that the page is made from, which often has another path. Generated pages have none."""
+    path = repository.source(pagename)
+    context["theme_source_edit_link"] = repository.edit(path) if path else ""
+    if not context["theme_source_edit_link"]:
+        context["page_source_suffix"] = ""
+
+
 def load_all():
     """Import each module that there is without a GPU: some wait until they are asked for, and have errors of their own."""
     for module in pkgutil.walk_packages(mg.__path__, "minigrad."):
@@ -185,6 +196,7 @@ def setup(app):
     app.add_role("name", Name())
     app.connect("doctree-read", mark_errors)
     app.connect("html-page-context", level_of_captions, priority=900)
+    app.connect("html-page-context", edit_button, priority=900)
     app.connect("missing-reference", leave, priority=900)
     app.connect("autodoc-process-docstring", prepare, priority=100)
     app.connect("autodoc-process-docstring", whole_sentences, priority=900)

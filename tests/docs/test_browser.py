@@ -17,7 +17,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(os.environ.get("MINIGRAD_BROWSER") != "1", reason="make docs-check runs it")
 PAGES = ["index.html", "start.html", "tutorials/01_derivative_to_graph.html", "errors/index.html", "errors/MG-E102.html",
          "errors/modified-by-an-inplace-operation.html", "reference/tensor.html", "reference/ops.html",
-         "projects/digits_cnn.html", "projects/char_gpt.html", "map.html", "features.html"]
+         "projects/digits_cnn.html", "projects/char_gpt.html", "map.html", "features.html", "teach/cheat-sheet.html"]
 TUTORIALS = [path.stem for path in sorted((ROOT / "tutorials").glob("[0-9]*.py"))]
 
 

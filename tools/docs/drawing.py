@@ -15,6 +15,7 @@ import importlib.util
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 __all__ = ["FACES", "SMALLEST", "Drawing", "font", "pieces", "width"]
 
@@ -40,8 +41,9 @@ def advances(face):
     from fontTools.ttLib import TTFont
 
     with TTFont(font(face)) as found:
-        table, scale = found["hmtx"], 1000 / found["head"].unitsPerEm
-        return {chr(code): table[name][0] * scale for code, name in found.getBestCmap().items()}
+        head: Any = found["head"]       # its fields are made while it is read
+        characters: Any = found.getBestCmap()
+        return {chr(code): found["hmtx"][name][0] * 1000 / head.unitsPerEm for code, name in characters.items()}
 
 
 def width(text, face, size):
@@ -190,7 +192,8 @@ class Drawing:
         options = subset.Options(flavor="woff", layout_features=[], hinting=False, name_IDs=[], notdef_outline=True)
         options.drop_tables += ["meta"]
         found = subset.load_font(str(font(face)), options)
-        found["head"].modified = found["head"].created      # so that the same page gives the same file
+        head: Any = found["head"]
+        head.modified = head.created        # so that the same page gives the same file
         found.recalcTimestamp = False
         cutter = subset.Subsetter(options)
         cutter.populate(text=self.characters(face) + " ")
@@ -217,6 +220,7 @@ class Drawing:
         canvas.setTitle(self.title)
         canvas.setSubject(self.description)
         canvas.setAuthor("the minigrad authors")
+        canvas.setCreator("minigrad")
         canvas.setLineCap(1)
         canvas.setLineJoin(1)
 

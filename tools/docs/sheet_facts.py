@@ -42,7 +42,7 @@ QUEUE = [
 ]
 
 
-WATCH = "*Watch it:* `with mg.debug.record() as r:` around it, then `mg.viz.step(r)`."
+WATCH = "*Watch it:* `with mg.debug.record() as r:`; then `mg.viz.step(r)`."
 
 
 class Station(NamedTuple):

@@ -12,18 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.docs import contracts, coverage, differences, errors, inventories, notes, reference, sheet, tutorials
-from tools.docs.paths import DOCS, ROOT, SOURCE
+from tools.docs import contracts, coverage, differences, errors, inventories, notes, reference, repository, sheet, tutorials
+from tools.docs.paths import DOCS, READMES, ROOT, SOURCE
 
 __all__ = ["Stage", "stage"]
 
-# README of the sources -> its page on the site. Links in it to files that are no page become plain text.
-READMES = {"minigrad/_core/README.md": "notes/graph.md", "minigrad/ops/README.md": "notes/rules.md",
-           "minigrad/kernels/README.md": "notes/kernels.md", "CONTRIBUTING.md": "notes/contributing.md"}
-
-
 class Stage:
-    """The folder of pages while it is filled. `written` has the paths of this build."""
+    """The folder of pages while it is filled. `written` has the paths of this build. In Markdown, "a clone" becomes a link."""
 
     def __init__(self, folder=SOURCE):
         self.folder = folder
@@ -34,7 +29,7 @@ class Stage:
         path = self.folder / name
         assert path not in self.written, f"two pages called {name}"
         self.written.add(path)
-        data = text if isinstance(text, bytes) else text.encode()
+        data = text if isinstance(text, bytes) else (repository.linked(text) if name.endswith(".md") else text).encode()
         if not path.exists() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
@@ -54,7 +49,6 @@ def stage(folder=SOURCE):
             pages.write(path.relative_to(DOCS).as_posix(), path.read_text("utf-8"))
     for name, place in READMES.items():
         pages.write(place, readme((ROOT / name).read_text("utf-8")))
-    pages.write("changelog.md", readme((ROOT / "CHANGELOG.md").read_text("utf-8")))
     pages.write("_made/benchmarks.md", benchmarks())
     pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
     pages.write("_made/differences.md", differences.table())
