@@ -39,7 +39,7 @@ html_js_files = ["minigrad.js"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sphinx = False
-html_theme_options = {"navigation_with_keys": True}
+html_theme_options = {"navigation_with_keys": False}       # the arrow keys belong to the step-throughs
 pygments_style, pygments_dark_style = "default", "github-dark"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx.ext.intersphinx",

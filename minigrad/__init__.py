@@ -37,7 +37,7 @@ from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
                              float64, get_default_device, get_default_dtype, half, iinfo, int8, int16, int32, int64, long,
                              promote_types, result_type, set_default_device, set_default_dtype, short, uint8)
-from minigrad.errors import OutOfMemoryError, explain
+from minigrad.errors import OutOfMemoryError
 from minigrad.ops import *
 from minigrad.ops.shape.formats import (
     channels_last, channels_last_3d, contiguous_format, layout, memory_format, preserve_format, strided,

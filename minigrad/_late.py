@@ -16,6 +16,7 @@ MODULES = (
 
 # module -> its names, separated by spaces
 NAMES = {
+    "_explain": "explain",
     "_bfloat16": "BFloat16Tensor bfloat16",
     "_debug": "debug",
     "_foreach":

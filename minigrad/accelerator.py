@@ -5,7 +5,7 @@
 
 from minigrad import cuda
 from minigrad.dtypes import device
-from minigrad.errors import AutogradError
+from minigrad.errors import DeviceError
 
 __all__ = ["current_accelerator", "current_device_index", "current_stream", "device_count", "empty_cache", "is_available",
            "max_memory_allocated", "memory_allocated", "set_device_index", "synchronize"]
@@ -41,7 +41,7 @@ def current_accelerator(check_available=False):
 def require():
     """Raise `RuntimeError` unless there is a GPU."""
     if not cuda.is_available():
-        raise AutogradError("MG-E310", "Cannot access accelerator device when none is available.",
+        raise DeviceError("MG-E310", "Cannot access accelerator device when none is available.",
                             fix="if mg.accelerator.is_available(): ...")
 
 

@@ -11,7 +11,7 @@ from minigrad._core.graph.metadata import CPU, Backend, Device, limits_of, named
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype, operands_dtype, promote
 from minigrad._core.record.promotion import set_default_dtype as _set_default_dtype
-from minigrad.errors import AutogradTypeError, ShapeError
+from minigrad.errors import AutogradTypeError, DeviceError
 
 if TYPE_CHECKING:
 
@@ -81,10 +81,10 @@ def as_device(device: DeviceLike | None) -> Device:
     if kind == "meta" and (number.isdecimal() or device == "meta"):
         return meta_device()
     if kind in ELSEWHERE:
-        raise ShapeError("MG-E310", f"minigrad cannot compute on {kind} devices", expected="cpu or cuda",
-                         fix='device = "cuda" if minigrad.cuda.is_available() else "cpu"')
-    raise ShapeError("MG-E202", f"Expected one of cpu, cuda device type at start of device string: {kind}",
-                     fix='device="cpu", or device="cuda" for a GPU')
+        raise DeviceError("MG-E310", f"minigrad cannot compute on {kind} devices", expected="cpu or cuda",
+                          fix='device = "cuda" if minigrad.cuda.is_available() else "cpu"')
+    raise DeviceError("MG-E202", f"Expected one of cpu, cuda device type at start of device string: {kind}",
+                      fix='device="cpu", or device="cuda" for a GPU')
 
 
 def device(type: DeviceLike, index: int | None = None) -> Device:
@@ -112,7 +112,7 @@ def device(type: DeviceLike, index: int | None = None) -> Device:
     name = f"cuda:{type}" if isinstance(type, int) else type if index is None else f"{type}:{index}"
     try:
         return as_device(name)
-    except ShapeError as error:
+    except DeviceError as error:
         kind, _, number = str(name).partition(":")
         if error.code != "MG-E310" or not (number.isdecimal() or name == kind):
             raise

@@ -2,14 +2,15 @@
 
     RuntimeError: Trying to backward through the graph a second time: MulBackward0 has released its saved values.
       node:  MulBackward0
-      fix:   call the first backward with retain_graph=True, or run the forward again
-      help:  minigrad.explain("MG-E101")
+      where: hw.py, line 12: loss.backward()
+      fix:   run the forward again before each backward ...
+      help:  mg.explain("MG-E101")
 
-Every error has a code, and every code has a text (`explain`; the texts are in ``errors.md``). For each builtin error that PyTorch
-raises there is a class, so ``except RuntimeError`` catches the same errors here as there. The first line of a message
-keeps the words that people search for.
+Every error has a code, and every code has a text in ``errors.md``, which `mg.explain` shows (``_explain.py``). There is a class for
+each kind of mistake and each builtin error that PyTorch raises, so ``except RuntimeError`` catches the same errors here as there.
+The first line of a message keeps the words that people search for.
 
-This file imports nothing of minigrad, so that every layer may raise from it.
+This file imports nothing of minigrad except ``_user_line.py``, so that every layer may raise from it.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ import operator
 import os
 from typing import TYPE_CHECKING
 
+from minigrad._user_line import user_line
+
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError",
-    "GradcheckError", "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError", "ShapeError",
-    "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue", "explain",
+    "ArgumentError", "AutogradAssertionError", "AutogradError", "AutogradNotImplementedError", "AutogradTypeError", "DeviceError",
+    "DtypeError", "GradcheckError", "LinAlgError", "MinigradError", "NumberOverflowError", "OutOfMemoryError", "OutOfRangeError",
+    "ScalarError", "ShapeError", "TensorTypeError", "TensorValueError", "UnknownOperatorError", "catalogue",
 ]
 
 
@@ -57,7 +60,8 @@ class _NamedForWhatItIs(type):
 class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     """Base of all errors that minigrad raises on purpose.
 
-    `code` is the entry of the catalogue. The other arguments become the lines of the message, except those that are None.
+    `code` is the entry of the catalogue. The other arguments become the lines of the message, except those that are None. `where`
+    is the line of the user's program that is running now, unless it is given.
 
     Each error is also a builtin error, as in PyTorch, and a traceback shows that name.
 
@@ -69,17 +73,20 @@ class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     """
 
     own_name = False
+    __str__ = Exception.__str__     # that of KeyError shows its message as a string in quotes
 
     def __init__(self, code: str, what: str, *, tensor: str | None = None, node: str | None = None, expected: str | None = None,
                  found: str | None = None, where: str | None = None, cause: str | None = None, fix: str | None = None) -> None:
         self.code = code
         self.what = what
+        if where is None:
+            where = user_line()
         lines: list[str] = [what]
         for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("where", where),
                             ("cause", cause), ("fix", fix)):
             if text is not None:
                 lines.append(f"  {label + ':':<10}" + text.replace("\n", "\n" + 12 * " "))
-        lines.append(f'  {"help:":<10}minigrad.explain("{code}")')
+        lines.append(f'  {"help:":<10}mg.explain("{code}")')
         super().__init__("\n".join(lines))
 
     def __reduce__(self) -> Any:
@@ -117,7 +124,7 @@ class AutogradTypeError(MinigradError, TypeError):
 
 
 class AutogradNotImplementedError(MinigradError, NotImplementedError):
-    """A method that must be defined is missing.
+    """A method that must be defined is missing, or an op is not implemented for this dtype or option.
 
     >>> try:
     ...     mg.autograd.Function.apply(mg.ones(2))
@@ -155,13 +162,46 @@ class GradcheckError(AutogradError):
 
 
 class ShapeError(MinigradError, RuntimeError):
-    """Shapes, dtypes or devices of tensors do not fit together.
+    """Shapes of tensors do not fit together, or a shape is impossible.
 
     >>> try:
     ...     mg.zeros(2, -1)
     ... except mg.errors.ShapeError as error:
     ...     print(error.code)
     MG-E206
+    """
+
+
+class DtypeError(MinigradError, RuntimeError):
+    """An op cannot use this dtype, or the dtypes of its tensors do not go together.
+
+    >>> try:
+    ...     mg.ones(2, 2) @ mg.ones(2, 2, dtype=mg.float64)
+    ... except mg.errors.DtypeError as error:
+    ...     print(error.code)
+    MG-E203
+    """
+
+
+class DeviceError(MinigradError, RuntimeError):
+    """A device does not exist, has failed, or is not the device of another tensor of the op.
+
+    >>> try:
+    ...     mg.zeros(2, device="toaster")
+    ... except mg.errors.DeviceError as error:
+    ...     print(error.code)
+    MG-E202
+    """
+
+
+class ScalarError(MinigradError, RuntimeError):
+    """One number was expected, and the tensor has several, or none.
+
+    >>> try:
+    ...     bool(mg.ones(2))
+    ... except mg.errors.ScalarError as error:
+    ...     print(error.code)
+    MG-E208
     """
 
 
@@ -247,7 +287,7 @@ class UnknownOperatorError(MinigradError, AttributeError):
 
 
 class ArgumentError(MinigradError, RuntimeError):
-    """An argument is missing, or contradicts another.
+    """An argument is missing, contradicts another, or has a value that makes no sense here.
 
     >>> try:
     ...     mg.stack([])
@@ -255,29 +295,6 @@ class ArgumentError(MinigradError, RuntimeError):
     ...     print(error.code)
     MG-E302
     """
-
-
-def explain(code: str | None = None) -> str:
-    """Return the explanation of an error code. It needs no network.
-
-    Args:
-        code (str, optional): such as ``"MG-E101"``. Without it, the list of all codes.
-
-    Raises:
-        KeyError: no error has this code.
-
-    Example:
-        >>> import minigrad as mg
-        >>> print(mg.explain("MG-E101").splitlines()[0])
-        MG-E101  Backward through the graph a second time
-    """
-    texts = catalogue()
-    if code is None:
-        return "\n".join(f"{c}  {title}" for c, (title, _) in texts.items())
-    if not isinstance(code, str) or code not in texts:
-        raise KeyError(f"no error code {code!r}; minigrad.explain() lists them all")
-    title, text = texts[code]
-    return f"{code}  {title}\n\n{text}\n"
 
 
 @functools.cache

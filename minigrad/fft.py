@@ -21,7 +21,7 @@ from minigrad._core.record.apply import call
 from minigrad.creation._options import fills_out
 from minigrad.creation._ranges import arange
 from minigrad.dtypes import as_dtype, get_default_dtype
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops import conj_physical, roll
 from minigrad.ops.base.keywords import accept_names_everywhere
 from minigrad.ops.base.out import accept_out
@@ -46,7 +46,7 @@ def norm_number(norm, forward):
     if norm is not None and not isinstance(norm, str):
         raise TensorTypeError("MG-E201", f"fft(): argument 'norm' must be str, not {type(norm).__name__}")
     if norm not in NORMS:
-        raise ShapeError("MG-E321", f'Invalid normalization mode: "{norm}"', expected="backward, ortho or forward")
+        raise ArgumentError("MG-E321", f'Invalid normalization mode: "{norm}"', expected="backward, ortho or forward")
     return NORMS[norm][0 if forward else 1]
 
 
@@ -55,14 +55,14 @@ def floating(name, x, complex_=False):
     if not x.dtype.differentiable:
         x = cast(x, get_default_dtype())
     if x.dtype.name == "float16":
-        raise ShapeError("MG-E203", f"{name}: Unsupported dtype Half", fix="x.float()")
+        raise DtypeError("MG-E203", f"{name}: Unsupported dtype Half", fix="x.float()")
     return cast(x, x.dtype.to_complex()) if complex_ else x
 
 
 def real_input(name, x):
     """Return `x` as floating point numbers; raise if it is complex."""
     if x.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{name} expects a real input tensor, but got {x.dtype.name}", fix=f"fft, or {name}(x.real)")
+        raise DtypeError("MG-E203", f"{name} expects a real input tensor, but got {x.dtype.name}", fix=f"fft, or {name}(x.real)")
     return floating(name, x)
 
 
@@ -83,8 +83,10 @@ def resize(x, dims, sizes):
 def one_dimension(name, input, n, dim):
     """(the dimension, the number of elements along it or None) of a transform along one dimension."""
     tensor_argument(name, input)
-    dim = dimension(integer(dim, "dim", name), input.ndim)
-    return dim, None if n is None else integer(n, "n", name)
+    at = dimension(integer(dim, "dim", name), input.ndim)
+    if input.ndim == 0:
+        raise OutOfRangeError("MG-E301", f"{name}: Dimension specified as {dim} but tensor has no dimensions")
+    return at, None if n is None else integer(n, "n", name)
 
 
 def several_dimensions(name, input, s, dim):
@@ -93,7 +95,7 @@ def several_dimensions(name, input, s, dim):
     s = None if s is None else listed(s, "s", name)
     dims = None if dim is None else [dimension(d, input.ndim) for d in listed(dim, "dim", name)]
     if dims is not None and len(set(dims)) < len(dims):
-        raise ShapeError("MG-E302", "FFT dims must be unique", found=f"dim={tuple(dims)}")
+        raise ArgumentError("MG-E302", "FFT dims must be unique", found=f"dim={tuple(dims)}")
     if s is not None:
         if dims is not None and len(dims) != len(s):
             raise ShapeError("MG-E206", "When given, dim and shape arguments must have the same length",
@@ -421,7 +423,7 @@ def frequency_dtype(name, dtype):
     """The dtype of frequencies: a floating point or complex one."""
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype)
     if not dtype.differentiable:
-        raise ShapeError("MG-E203", f"{name} requires a floating point or complex dtype", found=dtype.name)
+        raise DtypeError("MG-E203", f"{name} requires a floating point or complex dtype", found=dtype.name)
     return dtype
 
 

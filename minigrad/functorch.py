@@ -12,9 +12,12 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
-from minigrad.errors import ShapeError
+from minigrad._arguments import listed
+from minigrad.errors import ArgumentError
 from minigrad.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from minigrad.func._arguments import check_models, check_module
 from minigrad.ops import stack
+from minigrad.ops.base.rule import truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +34,14 @@ class FunctionalModuleWithBuffers:
     """A module as a function of its parameters and buffers, which are tuples in the order of the module's own."""
 
     def __init__(self, model):
-        self.stateless_model = copy.deepcopy(model)
+        self.stateless_model = copy.deepcopy(check_module(model, "model", type(self).__name__))
         self.param_names = [name for name, _ in model.named_parameters()]
         self.buffer_names = [name for name, _ in model.named_buffers()]
 
     def __call__(self, params: Sequence[Tensor], buffers: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(self.param_names, params)) | dict(zip(self.buffer_names, buffers))
+        name = type(self).__name__
+        given = {**dict(zip(self.param_names, listed(params, "params", name, "sequence of Tensors"))),
+                 **dict(zip(self.buffer_names, listed(buffers, "buffers", name, "sequence of Tensors")))}
         return functional_call(self.stateless_model, given, args, kwargs)
 
 
@@ -49,6 +54,7 @@ class FunctionalModule(FunctionalModuleWithBuffers):
 
 def parameters_of(model, disable_autograd_tracking):
     """Copies of the parameters: leaves, without `requires_grad` if that is asked for."""
+    disable_autograd_tracking = truth(disable_autograd_tracking, "disable_autograd_tracking", "make_functional")
     return tuple([p.detach().clone().requires_grad_(p.requires_grad and not disable_autograd_tracking) for p in model.parameters()])
 
 
@@ -67,10 +73,11 @@ def make_functional(model: Module, disable_autograd_tracking: bool = False) -> t
     >>> [g.shape for g in grad(lambda params: f(params, mg.ones(1, 2)).sum())(params)]
     [minigrad.Size([1, 2]), minigrad.Size([1])]
     """
-    if any(True for _ in model.buffers()):
-        raise ShapeError("MG-E501", "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) "
-                         "instead.")
-    return FunctionalModule(model), parameters_of(model, disable_autograd_tracking)
+    function = FunctionalModule(model)
+    if function.buffer_names:
+        raise ArgumentError("MG-E259", "make_functional(model): `model` has buffers. Please use "
+                            "make_functional_with_buffers(model) instead.")
+    return function, parameters_of(model, disable_autograd_tracking)
 
 
 def make_functional_with_buffers(
@@ -89,8 +96,9 @@ def make_functional_with_buffers(
     >>> len(params), len(buffers), f(params, buffers, mg.ones(1, 2)).shape
     (2, 3, minigrad.Size([1, 2]))
     """
+    function = FunctionalModuleWithBuffers(model)
     buffers = tuple([b.detach().clone() for b in model.buffers()])
-    return FunctionalModuleWithBuffers(model), parameters_of(model, disable_autograd_tracking), buffers
+    return function, parameters_of(model, disable_autograd_tracking), buffers
 
 
 def combine_state_for_ensemble(
@@ -110,11 +118,6 @@ def combine_state_for_ensemble(
     >>> vmap(f, (0, 0, None))(params, buffers, mg.ones(4, 2)).shape
     minigrad.Size([3, 4, 1])
     """
-    if not models:
-        raise ShapeError("MG-E501", "combine_state_for_ensemble: Expected at least one model, got 0.")
-    if len({model.training for model in models}) > 1 or len({type(model) for model in models}) > 1:
-        raise ShapeError("MG-E501", "combine_state_for_ensemble: Expected all models to be of the same class and in the same "
-                         "training/eval mode.")
-    parts = [make_functional_with_buffers(model) for model in models]
+    parts = [make_functional_with_buffers(model) for model in check_models(models, "combine_state_for_ensemble")]
     params, buffers = [tuple([stack(same).detach() for same in zip(*[part[i] for part in parts])]) for i in (1, 2)]
     return parts[0][0], params, buffers

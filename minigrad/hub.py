@@ -53,7 +53,7 @@ def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=Tr
     Traceback (most recent call last):
     NotImplementedError: minigrad has no download of files
       fix:      get https://example.org/missing.pth with another program, and save it as weights/missing.pth
-      help:     minigrad.explain("MG-E510")
+      help:     mg.explain("MG-E510")
     """
     path = os.path.join(model_dir or os.path.join(get_dir(), "checkpoints"), file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):

@@ -85,7 +85,7 @@ def save(m, f, _extra_files=None):
     Traceback (most recent call last):
     NotImplementedError: minigrad has no torch.jit.save
       fix:      mg.save(model.state_dict(), f); to load it, build the model and call load_state_dict
-      help:     minigrad.explain("MG-E510")
+      help:     mg.explain("MG-E510")
     """
     raise absent("torch.jit.save", "mg.save(model.state_dict(), f); to load it, build the model and call load_state_dict")
 
@@ -97,7 +97,7 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     Traceback (most recent call last):
     NotImplementedError: minigrad has no torch.jit.load
       fix:      in PyTorch: torch.save(torch.jit.load(f).state_dict(), g); then mg.load(g)
-      help:     minigrad.explain("MG-E510")
+      help:     mg.explain("MG-E510")
     """
     raise absent("torch.jit.load", "in PyTorch: torch.save(torch.jit.load(f).state_dict(), g); then mg.load(g)")
 

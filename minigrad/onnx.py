@@ -14,7 +14,7 @@ def export(model, *args, **kwargs):
     Traceback (most recent call last):
     NotImplementedError: minigrad has no torch.onnx.export
       fix:      mg.save(model.state_dict(), f); load it with torch.load into the same model in PyTorch, and export that
-      help:     minigrad.explain("MG-E510")
+      help:     mg.explain("MG-E510")
     """
     raise absent("torch.onnx.export", FIX)
 

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from minigrad._arguments import listed
 from minigrad.creation import _legacy, arange, as_tensor, zeros
-from minigrad.errors import ShapeError
+from minigrad.dtypes import int64
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops import addmm as _addmm
 from minigrad.ops import log_softmax as _log_softmax
 from minigrad.ops import matmul, where
 from minigrad.ops import softmax as _softmax
-from minigrad.ops.base.rule import flag, tensor_argument, wrong_type
+from minigrad.ops.base.rule import flag, integers, tensor_argument, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,8 +71,8 @@ def sparse_coo_tensor(indices: Any, values: Any = None, size: Sequence[int] | No
         size = [*(indices.amax(1) + 1).tolist(), *values.shape[1:]]
     size = listed(size, "size", "sparse_coo_tensor")
     if indices.numel() and (bool((indices < 0).any()) or bool((indices.amax(1) >= as_tensor(list(size)[:len(indices)])).any())):
-        raise ShapeError("MG-E301", "size is inconsistent with indices: an index is outside the shape",
-                         expected=f"below {tuple(size)}", found=f"{indices.amax(1).tolist()}")
+        raise ArgumentError("MG-E301", "size is inconsistent with indices: an index is outside the shape",
+                            expected=f"below {tuple(size)}", found=f"{indices.amax(1).tolist()}")
     found = zeros(*size, dtype=values.dtype, device=values.device)
     found = found.index_put(tuple(indices), values, accumulate=True)
     return found.detach().requires_grad_() if flag(requires_grad, "requires_grad", "sparse_coo_tensor") else found
@@ -111,14 +112,20 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         shape (pair of int): of the result.
         layout: without effect.
 
+    Raises:
+        RuntimeError: `offsets` does not have one int64 for each diagonal, or has one twice; or `shape` is not of two sizes.
+
     >>> mg.sparse.spdiags(mg.tensor([[1., 2., 3.]]), mg.tensor([1]), (3, 3))
     tensor([[0., 2., 0.],
             [0., 0., 3.],
             [0., 0., 0.]])
     """
     tensor_argument("spdiags", diagonals, "diagonals")
-    if diagonals.ndim == 1:
-        diagonals, offsets = diagonals.unsqueeze(0), offsets.reshape(1)
+    tensor_argument("spdiags", offsets, "offsets", 2)
+    shape = integers(shape, "shape", "spdiags")
+    diagonals = diagonals.unsqueeze(0) if diagonals.ndim == 1 else diagonals
+    offsets = offsets.reshape(1) if offsets.ndim == 0 else offsets
+    check_diagonals(diagonals, offsets, shape)
     found = zeros(*shape, dtype=diagonals.dtype)
     columns, rows = arange(shape[1]), arange(shape[0]).unsqueeze(1)
     for line, offset in zip(diagonals, offsets.tolist()):
@@ -126,6 +133,26 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         line = line if len(line) == shape[1] else zeros(shape[1], dtype=line.dtype).index_put((columns[:len(line)],), line)
         found = where(columns - rows == offset, line, found)
     return found
+
+
+def check_diagonals(diagonals, offsets, shape):
+    """Raise unless `spdiags` can make a matrix of these."""
+    wrong = None
+    if diagonals.ndim != 2:
+        wrong = "Diagonals must be vector or matrix"
+    elif len(shape) != 2:
+        wrong = "Output shape must be 2d"
+    elif offsets.ndim != 1:
+        wrong = "Offsets must be scalar or vector"
+    elif offsets.dtype is not int64:
+        wrong = f"Offset Tensor must have dtype Long but got {offsets.dtype.name}"
+    elif len(diagonals) != len(offsets):
+        wrong = f"Number of diagonals ({len(diagonals)}) does not match the number of offsets ({len(offsets)})"
+    elif len(set(offsets.tolist())) < len(offsets):
+        wrong = "Offset tensor contains duplicate values"
+    if wrong:
+        raise ShapeError("MG-E204", f"spdiags(): {wrong}",
+                         found=f"diagonals {list(diagonals.shape)}, offsets {list(offsets.shape)}, shape {shape}")
 
 
 # ---- products and sums ----------------------------------------------------------------------------

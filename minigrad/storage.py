@@ -18,7 +18,7 @@ from minigrad._core.graph.tensor import address
 from minigrad._core.surface.variable import new_tensor
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_dtype
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.rule import integer
 from minigrad.tensor import Tensor, install_methods
 
@@ -209,7 +209,7 @@ class TypedStorage(Storage):
         return self._row.untyped_storage()
 
     def _part(self, index):
-        raise ShapeError("MG-E301", "slices are only supported in UntypedStorage.__getitem__", fix="storage.untyped()[...]")
+        raise ArgumentError("MG-E301", "slices are only supported in UntypedStorage.__getitem__", fix="storage.untyped()[...]")
 
     def _words(self):
         return f"minigrad.storage.TypedStorage(dtype={self.dtype}, device={self.device})"

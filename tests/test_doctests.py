@@ -13,7 +13,8 @@ import minigrad as mg
 from minigrad import autograd, library, nn, optim
 from minigrad.autograd import functional as derivatives
 from minigrad.autograd import graph
-from minigrad.distributed.pipelining import _backward
+from minigrad.distributed import pipelining
+from minigrad.distributed.pipelining import _actions, _backward, _tables, microbatch, schedules
 from minigrad.nn import functional, init
 from minigrad.utils import _python_dispatch, _pytree
 
@@ -21,7 +22,8 @@ NAMESPACES = {"mg": mg, "mg.nn": nn, "mg.nn.functional": functional, "mg.nn.init
               "mg.autograd.graph": graph, "mg.autograd.functional": derivatives, "mg.func": mg.func, "mg.random": mg.random,
               "mg.utils.checkpoint": mg.utils.checkpoint, "mg.utils.hooks": mg.utils.hooks, "mg.utils.source": mg.utils.source,
               "mg.utils._python_dispatch": _python_dispatch, "mg.utils._pytree": _pytree,
-              "mg.distributed.pipelining._backward": _backward, "mg.library": library}
+              "mg.distributed.pipelining": pipelining, "mg.library": library,
+              **{module.__name__.replace("minigrad", "mg", 1): module for module in (_actions, _backward, _tables, microbatch, schedules)}}
 CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential": nn.Sequential,
            "mg.optim.Optimizer": optim.Optimizer, "mg.utils._python_dispatch.TorchDispatchMode": _python_dispatch.TorchDispatchMode,
            "mg.utils._python_dispatch.Operator": _python_dispatch.Operator,

@@ -24,7 +24,7 @@ KNOWN = import_graph.modules([ROOT])
 # Layer -> the layers that it may import from, besides itself. `surface` is the common part of the documented Python layer.
 SURFACE = {"tensor", "_tensor", "creation", "dtypes", "random", "_arguments", "_warnings", "_absent", "storage"}
 BELOW = {
-    "errors": set(), "_version": set(), "_lazy": set(), "_late": set(),
+    "_user_line": set(), "errors": {"_user_line"}, "_explain": {"errors"}, "_version": set(), "_lazy": set(), "_late": set(),
     "kernels": {"errors"},
     "_core": {"errors"},
     "ops": {"_core", "kernels", "errors", "_lazy"},
@@ -42,7 +42,7 @@ BELOW = {
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
     "func": {"utils", "autograd", "surface", "ops", "_core", "errors"},
-    "distributed": {"nn", "autograd", "surface", "errors"},
+    "distributed": {"nn", "utils", "autograd", "surface", "ops", "errors"},
     "serialization": {"_serialization", "surface", "errors"},
     "_serialization": {"nn", "surface", "ops", "_core", "errors"},
     "_build": {"kernels", "_version"},

@@ -60,7 +60,7 @@ with mg.no_grad():
 handle = x.register_hook(lambda grad: grad * 2)
 handle.remove()
 mg.save(model.state_dict(), "file")
-assert_type(mg.explain("MG-E101"), str)
+assert_type(mg.explain("MG-E101"), None)
 assert_type(mg.autograd.gradcheck(lambda x: x * 2, x), bool)
 assert_type(mg.testing.check_op(lambda x: x * 2, x).ok, bool)
 

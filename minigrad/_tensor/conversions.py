@@ -39,7 +39,7 @@ from minigrad.dtypes import (
     int64,
     uint8,
 )
-from minigrad.errors import AutogradError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradError, ScalarError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.rule import tensor_argument, truth
 from minigrad.ops.shape.formats import check_format
 
@@ -310,8 +310,8 @@ class Conversions(Variable):
         2.5
         """
         if self._meta.numel != 1:
-            raise ShapeError("MG-E208", f"a Tensor with {self._meta.numel} elements cannot be converted to Scalar",
-                             fix="reduce it first, for instance with .sum() or .mean(), or use .tolist()")
+            raise ScalarError("MG-E208", f"a Tensor with {self._meta.numel} elements cannot be converted to Scalar",
+                              fix="reduce it first, for instance with .sum() or .mean(), or use .tolist()")
         return self._array.item()
 
     def tolist(self) -> Any:
@@ -335,13 +335,13 @@ class Conversions(Variable):
     def __contains__(self, element: Tensor | Number) -> _bool:
         if isinstance(element, (Variable, int, float, complex)):
             return bool(self.eq(element)._array.any())
-        raise ShapeError("MG-E201", f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+        raise ArgumentError("MG-E201", f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __bool__(self) -> _bool:
         if self._meta.numel != 1:
             what = "no values" if self._meta.numel == 0 else "more than one value"
-            raise ShapeError("MG-E208", f"Boolean value of Tensor with {what} is ambiguous",
-                             fix="use .any() or .all(), or compare with `is None`")
+            raise ScalarError("MG-E208", f"Boolean value of Tensor with {what} is ambiguous",
+                              fix="use .any() or .all(), or compare with `is None`")
         return bool(self._array.item())
 
     def _scalar(self, convert):

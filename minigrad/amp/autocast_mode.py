@@ -20,12 +20,14 @@ import functools
 import weakref
 from typing import Any
 
+from minigrad._arguments import callable_argument, instance
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.thread_state import current
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_device, as_dtype, device, float16, float32, float64
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import DeviceError, TensorTypeError, TensorValueError
+from minigrad.ops.base.rule import flag, truth
 from minigrad.ops.shape.clone_cast import cast
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available", "is_autocast_enabled",
@@ -55,7 +57,7 @@ def has_gpu():
     """Whether minigrad can compute on a GPU. This file may not import ``minigrad.cuda``, which imports it."""
     try:
         return as_device("cuda") is not None
-    except ShapeError:
+    except DeviceError:
         return False
 
 
@@ -131,6 +133,18 @@ class Region:
         return found[2]
 
 
+def kind_argument(device_type, function):
+    """Return the kind of device of the argument `device_type`, such as "cuda"; raise `TypeError` unless it is a str."""
+    return device(instance(device_type, str, "device_type", function)).type
+
+
+def kind_of_region(device_type):
+    """The same for the argument of a region: there PyTorch raises a `ValueError`."""
+    if not isinstance(device_type, str):
+        raise TensorValueError("MG-E201", f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    return device(device_type).type
+
+
 class autocast:
     """Context manager or decorator: inside, products of matrices and convolutions convert their arguments to `dtype`.
 
@@ -162,11 +176,9 @@ class autocast:
     """
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
-        if not isinstance(device_type, str):
-            raise TensorValueError("MG-E201", f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        self.device = device(device_type).type
-        self._enabled = bool(enabled)
-        self._cache_enabled = True if cache_enabled is None else bool(cache_enabled)
+        self.device = kind_of_region(device_type)
+        self._enabled = truth(enabled, "enabled", "autocast")
+        self._cache_enabled = cache_enabled is None or truth(cache_enabled, "cache_enabled", "autocast")
         self._before = []       # the regions to go back to: one instance may be entered several times
         if self._enabled and self.device == "cuda" and not has_gpu():
             warn_once("User provided device_type of 'cuda', but CUDA is not available. Disabling", stacklevel=2)
@@ -194,6 +206,8 @@ class autocast:
         return False
 
     def __call__(self, func):
+        callable_argument(func, "func", "autocast")
+
         @functools.wraps(func)
         def decorated(*args, **kwargs):
             with self:
@@ -209,10 +223,10 @@ def get_autocast_dtype(device_type: str) -> Any:
     >>> mg.get_autocast_dtype("cuda")
     minigrad.float16
     """
-    region = current().autocast
-    if region is not None and device_type in region.dtypes:
-        return region.dtypes[device_type]
-    return float16 if device_type == "cuda" else named_dtype("bfloat16")
+    kind, region = kind_argument(device_type, "get_autocast_dtype"), current().autocast
+    if region is not None and kind in region.dtypes:
+        return region.dtypes[kind]
+    return float16 if kind == "cuda" else named_dtype("bfloat16")
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -221,7 +235,7 @@ def is_autocast_available(device_type: str) -> bool:
     >>> mg.amp.is_autocast_available("cpu")
     True
     """
-    return device(device_type).type in FLOAT32
+    return kind_argument(device_type, "is_autocast_available") in FLOAT32
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
@@ -231,8 +245,9 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     ...     mg.is_autocast_enabled("cpu"), mg.is_autocast_enabled()
     (True, False)
     """
+    kind = "cuda" if device_type is None else kind_argument(device_type, "is_autocast_enabled")
     region = current().autocast
-    return region is not None and ("cuda" if device_type is None else device_type) in region.dtypes
+    return region is not None and kind in region.dtypes
 
 
 def set_autocast_enabled(*args: Any) -> None:
@@ -241,18 +256,19 @@ def set_autocast_enabled(*args: Any) -> None:
     Use ``with mg.autocast(...)`` instead, which puts the state back. Mirrors ``torch.set_autocast_enabled``.
 
     Raises:
-        TypeError: not one or two arguments.
+        TypeError: not one or two arguments, or `enabled` is not a bool.
 
     >>> mg.set_autocast_enabled("cpu", False)
     """
     if len(args) not in (1, 2):
         raise TensorTypeError("MG-E201", f"set_autocast_enabled() takes 1 or 2 arguments, but {len(args)} were given",
                               expected="(enabled) or (device_type, enabled)")
-    kind = "cuda" if len(args) == 1 else device(args[0]).type
+    kind = "cuda" if len(args) == 1 else kind_argument(args[0], "set_autocast_enabled")
+    enabled = flag(args[-1], "enabled", "set_autocast_enabled")
     state = current()
     dtypes = {} if state.autocast is None else dict(state.autocast.dtypes)
     dtypes.pop(kind, None)
-    if args[-1]:
+    if enabled:
         dtypes[kind] = get_autocast_dtype(kind)
     state.set_autocast(Region(dtypes, {} if state.autocast is None else state.autocast.cache) if dtypes else None)
 
@@ -283,8 +299,11 @@ def custom_fwd(fwd=None, *, device_type="cuda", cast_inputs=None):
     ... def forward(ctx, x):
     ...     return x * 2
     """
+    device_type = kind_of_region(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+    callable_argument(fwd, "fwd", "custom_fwd")
+    cast_inputs = None if cast_inputs is None else as_dtype(cast_inputs)
 
     @functools.wraps(fwd)
     def decorated(ctx, *args, **kwargs):
@@ -307,8 +326,10 @@ def custom_bwd(bwd=None, *, device_type="cuda"):
     ... def backward(ctx, grad):
     ...     return grad * 2
     """
+    device_type = kind_of_region(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
+    callable_argument(bwd, "bwd", "custom_bwd")
 
     @functools.wraps(bwd)
     def decorated(ctx, *args, **kwargs):

@@ -7,21 +7,27 @@
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from minigrad._arguments import instance
 from minigrad._warnings import warn_once
 from minigrad.amp.autocast_mode import has_gpu
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.dtypes import float16
-from minigrad.errors import AutogradAssertionError, AutogradError, TensorTypeError, TensorValueError
+from minigrad.errors import AutogradAssertionError, AutogradError, MinigradError, TensorValueError
+from minigrad.ops.base.rule import integer, real, truth, wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["GradScaler"]
 
 READY, UNSCALED, STEPPED = "ready", "unscaled", "stepped"     # what has happened to an optimizer since the last update()
+
+
+class MissingEntryError(MinigradError, KeyError):
+    """A state dict of a scaler is not complete."""
 
 
 class GradScaler:
@@ -50,14 +56,16 @@ class GradScaler:
 
     def __init__(self, device="cuda", init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000,
                  enabled=True):
-        self._device = device
-        self._enabled = enabled
+        self._device = instance(device, str, "device", "GradScaler")
+        self._enabled = enabled = truth(enabled, "enabled", "GradScaler")
         if enabled and device == "cuda" and not has_gpu():
             warn_once("torch.cuda.amp.GradScaler is enabled, but CUDA is not available. Disabling.", stacklevel=2)
             self._enabled = False
         if self._enabled:
-            require(growth_factor > 1.0, "The growth factor must be > 1.0.")
-            require(backoff_factor < 1.0, "The backoff factor must be < 1.0.")
+            require(real(growth_factor, "growth_factor", "GradScaler") > 1.0, "The growth factor must be > 1.0.")
+            require(real(backoff_factor, "backoff_factor", "GradScaler") < 1.0, "The backoff factor must be < 1.0.")
+            init_scale = float(real(init_scale, "init_scale", "GradScaler"))
+            growth_interval = integer(growth_interval, "growth_interval", "GradScaler")
         self._init_scale = init_scale
         self._scale: Any = None     # the factor; None before the first call of `scale`
         self._growth_factor, self._backoff_factor, self._growth_interval = growth_factor, backoff_factor, growth_interval
@@ -69,7 +77,7 @@ class GradScaler:
         if not self._enabled:
             return outputs
         if self._scale is None:
-            self._scale = float(self._init_scale)
+            self._scale = self._init_scale
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, Iterable) and not isinstance(outputs, str):
@@ -86,6 +94,7 @@ class GradScaler:
         """
         if not self._enabled:
             return
+        check_optimizer(optimizer, "unscale_")
         self._require_scale("unscale_")
         state, _ = self._optimizers.get(id(optimizer), (READY, None))
         if state is UNSCALED:
@@ -113,6 +122,7 @@ class GradScaler:
             RuntimeError: it has been called since the last `update`, or with a closure.
             AssertionError: no parameter has a gradient.
         """
+        check_optimizer(optimizer, "step")
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -140,10 +150,9 @@ class GradScaler:
             return
         self._require_scale("update")
         if new_scale is not None:
-            if not isinstance(new_scale, (int, float, Tensor)) or (isinstance(new_scale, Tensor) and new_scale.numel() != 1):
-                raise TensorTypeError("MG-E201", "new_scale should be a float or a 1-element tensor, not "
-                                      f"{type(new_scale).__name__}")
-            self._scale = float(new_scale)
+            if isinstance(new_scale, Tensor) and new_scale.numel() == 1:
+                new_scale = new_scale.item()
+            self._scale = float(real(new_scale, "new_scale", "update"))
         else:
             found = [overflow for _, overflow in self._optimizers.values() if overflow is not None]
             require(found, "No inf checks were recorded prior to update.")
@@ -175,7 +184,7 @@ class GradScaler:
 
     def set_growth_factor(self, new_factor):
         """Set the growth factor."""
-        self._growth_factor = new_factor
+        self._growth_factor = real(new_factor, "new_factor", "set_growth_factor")
 
     def get_backoff_factor(self):
         """The backoff factor."""
@@ -183,7 +192,7 @@ class GradScaler:
 
     def set_backoff_factor(self, new_factor):
         """Set the backoff factor."""
-        self._backoff_factor = new_factor
+        self._backoff_factor = real(new_factor, "new_factor", "set_backoff_factor")
 
     def get_growth_interval(self):
         """The number of steps between two growths."""
@@ -191,7 +200,7 @@ class GradScaler:
 
     def set_growth_interval(self, new_interval):
         """Set the number of steps between two growths."""
-        self._growth_interval = new_interval
+        self._growth_interval = integer(new_interval, "new_interval", "set_growth_interval")
 
     def state_dict(self):
         """The state as a dict of numbers; empty if the scaler is disabled."""
@@ -205,16 +214,28 @@ class GradScaler:
 
         Raises:
             RuntimeError: the dict is empty: it comes from a disabled scaler.
+            KeyError: an entry is missing.
         """
         if not self._enabled:
             return
-        if not state_dict:
+        if not instance(state_dict, Mapping, "state_dict", "load_state_dict", "dict"):
             raise AutogradError("MG-E402", "The source state dict is empty, possibly because it was saved from a disabled "
                                 "instance of GradScaler.", fix="do not load it")
-        self._init_scale = state_dict["scale"]
-        self._scale = None if self._scale is None else state_dict["scale"]
-        self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
-        self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
+        missing = [name for name in self.state_dict() if name not in state_dict]
+        if missing:
+            raise MissingEntryError("MG-E402", f"load_state_dict(): the state dict has no entry {missing[0]!r}",
+                                    expected=", ".join(self.state_dict()), found=", ".join([str(name) for name in state_dict]))
+        scale, growth, backoff = (real(state_dict[name], name, "load_state_dict") for name in (
+            "scale", "growth_factor", "backoff_factor"))
+        interval, tracker = (integer(state_dict[name], name, "load_state_dict") for name in ("growth_interval", "_growth_tracker"))
+        self._init_scale, self._scale = scale, None if self._scale is None else scale
+        self._growth_factor, self._backoff_factor, self._growth_interval, self._growth_tracker = growth, backoff, interval, tracker
+
+
+def check_optimizer(optimizer, method):
+    """Raise `TypeError` unless `optimizer` has what an optimizer has. (The layers below `optim` do not know the class.)"""
+    if isinstance(optimizer, type) or not hasattr(optimizer, "param_groups"):
+        raise wrong_type(f"GradScaler.{method}", "optimizer", "Optimizer", optimizer)
 
 
 def require(condition, what):

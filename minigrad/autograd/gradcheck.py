@@ -96,7 +96,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
       where:    the most for element (1,) of the input and (1,) of the output: numerical 12, analytical 8, allowed 0.012
       cause:    analytical = 2/3 * numerical: a constant factor is wrong, or one of several equal terms is missing
       fix:      compare the factors in the formula with those in the code
-      help:     minigrad.explain("MG-E260")
+      help:     mg.explain("MG-E260")
     """
     expect_flags((check_forward_ad or check_backward_ad,
                   "Expected at least one of check_forward_ad or check_backward_ad to be True"),

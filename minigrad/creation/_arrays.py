@@ -19,7 +19,7 @@ from minigrad._core.graph.metadata import dtype_of, dtype_of_numpy
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.record.promotion import default_dtype, operands_dtype
-from minigrad.errors import OutOfMemoryError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import DtypeError, OutOfMemoryError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.rule import NUMBERS, convert_number
 
 __all__ = ["as_array", "check_array"]
@@ -68,7 +68,7 @@ def not_a_number_error(data, dtype):
     """Return the error for `data` that is not a number."""
     if isinstance(data, (str, bytes)):
         return TensorTypeError("MG-E306", f"new(): invalid data type {type(data).__name__!r}")
-    error = ShapeError if dtype is None else TensorTypeError
+    error = DtypeError if dtype is None else TensorTypeError
     return error("MG-E306", f"Could not infer dtype of {type(data).__name__}", fix="give a number, a nested list or an array")
 
 
@@ -112,7 +112,7 @@ def array_of_any_sequence(data, dtype):
     """Return nested sequences as an array. Lists, tuples and ranges are the fast case; other sequences become lists first."""
     try:
         return array_of_sequence(data, dtype)
-    except (TypeError, ValueError, ShapeError):
+    except (TypeError, ValueError, DtypeError, ShapeError):
         lists = as_lists(data, 0, {})
         if lists is data:
             raise

@@ -16,7 +16,7 @@ from minigrad._core.graph.tensor import TensorBase, tensor_class
 from minigrad._core.surface.variable import new_tensor
 from minigrad.creation._arrays import as_array, check_array
 from minigrad.dtypes import as_device, as_dtype
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import DtypeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.rule import flag, integer, wrong_type
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def new_leaf(array, device, requires_grad):
     out = new_tensor(tensor_class(), array, False, where)
     if flag(requires_grad, "requires_grad", "tensor"):
         if not out.dtype.differentiable:
-            raise ShapeError("MG-E112", "Only Tensors of floating point and complex dtype can require gradients",
+            raise DtypeError("MG-E112", "Only Tensors of floating point and complex dtype can require gradients",
                              found=out.dtype.name, fix="give dtype=minigrad.float32, or write the numbers with a point")
         out.requires_grad = True
     return out

@@ -25,7 +25,7 @@ from minigrad.dtypes import (
     as_device,
     set_default_dtype,
 )
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import DeviceError, TensorTypeError
 from minigrad.ops.base.rule import in_words
 from minigrad.ops.shape.formats import strided
 
@@ -86,7 +86,7 @@ def device_of_type(cls, device=None):
         return device
     try:
         return as_device("cuda")
-    except ShapeError:
+    except DeviceError:
         raise TensorTypeError("MG-E202", f"type torch.cuda.{cls.__name__} not available: minigrad can use no GPU",
                               fix='minigrad.cuda.is_available() tells; "python -m minigrad.doctor" says why') from None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import flag, wrong_type
 from minigrad.ops.shape.formats import check_format, layout
@@ -77,7 +77,7 @@ def fills_out(function):
         if isinstance(out, TensorBase):
             dtype = kwargs.setdefault("dtype", out.dtype)
             if dtype is not None and dtype is not out.dtype:
-                raise ShapeError("MG-E203", f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
+                raise DtypeError("MG-E203", f"dtype {dtype} does not match dtype of out parameter ({out.dtype})")
         return storage_options(function.__name__, into(out, function, *args, **kwargs), layout, False, memory_format)
 
     return add_parameters(function, made, ("out", None, "Tensor | None"), *OPTIONS)

@@ -18,7 +18,7 @@ from minigrad._core.record.promotion import default_dtype
 from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out
 from minigrad.dtypes import as_dtype, float64, int64
-from minigrad.errors import AutogradError, ShapeError
+from minigrad.errors import ArgumentError, AutogradError, DtypeError, ScalarError, ShapeError
 from minigrad.ops.base.rule import integer, number, real
 
 if TYPE_CHECKING:
@@ -47,16 +47,16 @@ def arange(start: float = 0, end: float | None = None, step: float = 1, *, dtype
         start, end = 0, start
     start, end, step = [real(x, name, "arange") for name, x in (("start", start), ("end", end), ("step", step))]
     if step == 0:
-        raise ShapeError("MG-E302", "step must be nonzero")
+        raise ArgumentError("MG-E302", "step must be nonzero")
     if (end - start) * step < 0:
-        raise ShapeError("MG-E302", "upper bound and lower bound inconsistent with step sign",
-                         found=f"arange({start}, {end}, {step})")
+        raise ArgumentError("MG-E302", "upper bound and lower bound inconsistent with step sign",
+                            found=f"arange({start}, {end}, {step})")
     if not (math.isfinite(start) and math.isfinite(end) and step == step):
-        raise ShapeError("MG-E302", f"unsupported range: {start} -> {end}, in steps of {step}")
+        raise ArgumentError("MG-E302", f"unsupported range: {start} -> {end}, in steps of {step}")
     whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))
     if whole and max(abs(start), abs(end), abs(step)) >= 1 << 63:
-        raise ShapeError("MG-E302", "value cannot be converted to type int64 without overflow",
-                         found=f"arange({start}, {end}, {step})")
+        raise ArgumentError("MG-E302", "value cannot be converted to type int64 without overflow",
+                            found=f"arange({start}, {end}, {step})")
     kind = (int64 if whole else default_dtype()) if dtype is None else as_dtype(dtype)
     n = -((start - end) // step) if whole else math.ceil((end - start) / step)
     exact = np.int64 if whole else np.float64
@@ -67,8 +67,8 @@ def arange(start: float = 0, end: float | None = None, step: float = 1, *, dtype
 def one_number(function, name, x):
     """`x`, a number or a 0-d tensor. (PyTorch takes one that requires a gradient too, and its history is lost.)"""
     if isinstance(x, TensorBase) and x.ndim:
-        raise ShapeError("MG-E208", f"{function} only supports 0-dimensional start and end tensors, but got one with {x.ndim} "
-                         "dimension(s).")
+        raise ScalarError("MG-E208", f"{function} only supports 0-dimensional start and end tensors, but got one with {x.ndim} "
+                          "dimension(s).")
     if isinstance(x, TensorBase) and x.requires_grad:
         raise AutogradError("MG-E307", f"The function '{function}' is not differentiable with respect to argument '{name}'. This "
                             "input cannot have requires_grad True.",
@@ -90,11 +90,11 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = No
     if integer(steps, "steps", "linspace") >= (1 << 63) - 1:
         raise ShapeError("MG-E206", "linspace(): Storage size calculation overflowed", found=f"{steps} steps")
     if steps < 0:
-        raise ShapeError("MG-E302", "number of steps must be non-negative")
+        raise ArgumentError("MG-E302", "number of steps must be non-negative")
     kind = default_dtype() if dtype is None else as_dtype(dtype)
     start, end = one_number("linspace", "start", start), one_number("linspace", "end", end)
     if not kind.is_complex and any([isinstance(x, (complex, np.complexfloating)) for x in (start, end)]):
-        raise ShapeError("MG-E203", f"linspace(): inferred dtype complex can't be safely cast to passed dtype {kind.name}")
+        raise DtypeError("MG-E203", f"linspace(): inferred dtype complex can't be safely cast to passed dtype {kind.name}")
     start, end = [x if isinstance(x, (complex, np.complexfloating)) else float(x) for x in (start, end)]
     exact_dtype = np.complex128 if kind.is_complex else np.float64
     with np.errstate(all="ignore"):

@@ -16,7 +16,7 @@ from minigrad._core.graph.metadata import Backend, Device
 from minigrad._core.graph.streams import use_queues
 from minigrad._core.graph.switches import switches
 from minigrad.dtypes import as_device
-from minigrad.errors import ShapeError
+from minigrad.errors import DeviceError
 
 __all__ = ["as_cuda", "count_devices", "devices", "find_device", "why_unavailable"]
 
@@ -64,10 +64,10 @@ def find_device(index):
     index = 0 if index is None else index
     if index not in devices:
         if why_unavailable():
-            raise ShapeError("MG-E310", f"CUDA is not available: {why_unavailable()}", fix='compute on the CPU, device="cpu"')
+            raise DeviceError("MG-E310", f"CUDA is not available: {why_unavailable()}", fix='compute on the CPU, device="cpu"')
         if not 0 <= index < count_devices():
-            raise ShapeError("MG-E310", f"CUDA error: invalid device ordinal {index}", expected=f"one of {count_devices()} GPUs",
-                             fix='device="cuda" is the first')
+            raise DeviceError("MG-E310", f"CUDA error: invalid device ordinal {index}", expected=f"one of {count_devices()} GPUs",
+                              fix='device="cuda" is the first')
         devices.setdefault(index, _Cuda(index))
     return devices[index]
 
@@ -76,5 +76,5 @@ def as_cuda(device):
     """The `Device` that `device` names: an index, a string, a device, or None for the first. Raises `RuntimeError` for the CPU."""
     found = find_device(device) if device is None or isinstance(device, int) else as_device(device)
     if not isinstance(found, _Cuda):
-        raise ShapeError("MG-E310", f"Expected a cuda device, but got: {found}", fix='device="cuda"')
+        raise DeviceError("MG-E310", f"Expected a cuda device, but got: {found}", fix='device="cuda"')
     return found

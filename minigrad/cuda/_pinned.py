@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad.cuda import _devices
-from minigrad.errors import ShapeError
+from minigrad.errors import DeviceError
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -25,8 +25,8 @@ def pin_memory(self) -> Tensor:
     >>> x = x.pin_memory() if mg.cuda.is_available() else x
     """
     if self.device.type != "cpu":
-        raise ShapeError("MG-E310", f"cannot pin a tensor on {self.device}: only dense CPU tensors can be pinned",
-                         fix="x.cpu() first")
+        raise DeviceError("MG-E310", f"cannot pin a tensor on {self.device}: only dense CPU tensors can be pinned",
+                          fix="x.cpu() first")
     _devices.find_device(None)
     from minigrad.kernels.cuda.runtime import memory
     return self if memory.is_pinned(self._array) else self._of_array(memory.pin(self._array))

@@ -361,11 +361,13 @@ class IndependentTransform(Transform):
         return self.base_transform.sign
 
     def _call(self, x):
-        check_dims(x, self.domain.event_dim)
+        check_tensors("IndependentTransform", x=x)
+        check_shape(x.shape, self.domain.event_dim)
         return self.base_transform(x)
 
     def _inverse(self, y):
-        check_dims(y, self.codomain.event_dim)
+        check_tensors("IndependentTransform", y=y)
+        check_shape(y.shape, self.codomain.event_dim)
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x, y):
@@ -381,11 +383,12 @@ class IndependentTransform(Transform):
         return self.base_transform.inverse_shape(shape)
 
 
-def check_dims(value, dims):
-    """Raise unless a tensor has at least `dims` dimensions; `value` may be a shape too."""
-    found = value.ndim if isinstance(value, mg.Tensor) else len(mg.Size(value))
-    if found < dims:
-        raise TensorValueError("MG-E373", "Too few dimensions on input", expected=f"{dims} or more", found=str(found))
+def check_shape(shape, dims):
+    """Return a shape as a `Size`; raise unless it has at least `dims` dimensions."""
+    shape = mg.Size(shape)
+    if len(shape) < dims:
+        raise TensorValueError("MG-E373", "Too few dimensions on input", expected=f"{dims} or more", found=str(len(shape)))
+    return shape
 
 
 class ReshapeTransform(Transform):
@@ -437,7 +440,7 @@ class ReshapeTransform(Transform):
 
     def _change(self, shape, old, new):
         """`shape` with `new` instead of `old` at its end."""
-        check_dims(shape, len(old))
+        shape = check_shape(shape, len(old))
         cut = len(shape) - len(old)
         if tuple(shape[cut:]) != tuple(old):
             raise TensorValueError("MG-E373", f"Shape mismatch: expected {tuple(old)} but got {tuple(shape[cut:])}")

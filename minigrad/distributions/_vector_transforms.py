@@ -17,7 +17,7 @@ import minigrad as mg
 from minigrad._arguments import listed
 from minigrad.distributions import constraints
 from minigrad.distributions._arguments import check_tensors
-from minigrad.distributions._transform import Transform, check_dims
+from minigrad.distributions._transform import Transform, check_shape
 from minigrad.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn.functional import logsigmoid, pad
@@ -57,12 +57,10 @@ class SoftmaxTransform(WithoutParameters):
         return y.log()
 
     def forward_shape(self, shape):
-        check_dims(shape, 1)
-        return shape
+        return check_shape(shape, 1)
 
     def inverse_shape(self, shape):
-        check_dims(shape, 1)
-        return shape
+        return check_shape(shape, 1)
 
 
 class StickBreakingTransform(WithoutParameters):
@@ -94,11 +92,11 @@ class StickBreakingTransform(WithoutParameters):
         return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape):
-        check_dims(shape, 1)
+        shape = check_shape(shape, 1)
         return mg.Size((*shape[:-1], shape[-1] + 1))
 
     def inverse_shape(self, shape):
-        check_dims(shape, 1)
+        shape = check_shape(shape, 1)
         return mg.Size((*shape[:-1], shape[-1] - 1))
 
 
@@ -191,7 +189,7 @@ class CorrCholeskyTransform(WithoutParameters):
         return stick + tanh
 
     def forward_shape(self, shape):
-        check_dims(shape, 1)
+        shape = check_shape(shape, 1)
         entries = shape[-1]
         n = round((0.25 + 2 * entries) ** 0.5 + 0.5)
         if n * (n - 1) // 2 != entries:
@@ -200,7 +198,7 @@ class CorrCholeskyTransform(WithoutParameters):
         return mg.Size((*shape[:-1], n, n))
 
     def inverse_shape(self, shape):
-        check_dims(shape, 2)
+        shape = check_shape(shape, 2)
         if shape[-2] != shape[-1]:
             raise TensorValueError("MG-E373", "Input is not square", found=str(tuple(shape)))
         n = shape[-1]

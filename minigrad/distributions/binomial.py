@@ -70,8 +70,8 @@ class Binomial(Probability, Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        shape = tuple(self._extended_shape(sample_shape))
-        return draw(lambda numbers, n, p: numbers.binomial(n.astype("int64"), p, shape), self._param, self.total_count, self.probs)
+        return draw("Binomial.sample", lambda numbers, shape, n, p: numbers.binomial(n.astype("int64"), p, shape),
+                    self._extended_shape(sample_shape), self._param, self.total_count, self.probs)
 
     def log_prob(self, value):
         if self._validate_args:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import minigrad as mg
 from minigrad._arguments import instance
-from minigrad.distributions._arguments import check_instances, check_numbers, check_tensors
+from minigrad.distributions._arguments import check_instances, check_numbers, check_reals, check_tensors
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
 from minigrad.ops.base.rule import integer
 
@@ -244,11 +244,11 @@ class greater_than(_Bounded):
     bounds = ("lower_bound",)
 
     def __init__(self, lower_bound: Tensor | float) -> None:
-        check_numbers(type(self).__name__, lower_bound=lower_bound)
+        check_reals(type(self).__name__, lower_bound=lower_bound)
         self.lower_bound: Any = lower_bound
 
     def check(self, value):
-        check_numbers("check", value=value)
+        check_reals("check", value=value)
         return self.lower_bound < value
 
 
@@ -260,7 +260,7 @@ class greater_than_eq(greater_than):
     """
 
     def check(self, value):
-        check_numbers("check", value=value)
+        check_reals("check", value=value)
         return self.lower_bound <= value
 
 
@@ -274,11 +274,11 @@ class less_than(_Bounded):
     bounds = ("upper_bound",)
 
     def __init__(self, upper_bound: Tensor | float) -> None:
-        check_numbers(type(self).__name__, upper_bound=upper_bound)
+        check_reals(type(self).__name__, upper_bound=upper_bound)
         self.upper_bound: Any = upper_bound
 
     def check(self, value):
-        check_numbers("check", value=value)
+        check_reals("check", value=value)
         return value < self.upper_bound
 
 
@@ -292,12 +292,12 @@ class interval(_Bounded):
     bounds = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound: Tensor | float, upper_bound: Tensor | float) -> None:
-        check_numbers(type(self).__name__, lower_bound=lower_bound, upper_bound=upper_bound)
+        check_reals(type(self).__name__, lower_bound=lower_bound, upper_bound=upper_bound)
         self.lower_bound: Any = lower_bound
         self.upper_bound: Any = upper_bound
 
     def check(self, value):
-        check_numbers("check", value=value)
+        check_reals("check", value=value)
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
@@ -309,7 +309,7 @@ class half_open_interval(interval):
     """
 
     def check(self, value):
-        check_numbers("check", value=value)
+        check_reals("check", value=value)
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
@@ -323,7 +323,7 @@ class integer_interval(interval):
     is_discrete = True
 
     def check(self, value):
-        check_numbers("check", value=value)
+        check_reals("check", value=value)
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
@@ -331,7 +331,7 @@ class _IntegerGreaterThan(greater_than):
     is_discrete = True
 
     def check(self, value):
-        check_numbers("check", value=value)
+        check_reals("check", value=value)
         return (value % 1 == 0) & (value >= self.lower_bound)
 
 
@@ -349,7 +349,7 @@ class multinomial(_Bounded):
     event_dim = 1
 
     def __init__(self, upper_bound: Tensor | int) -> None:
-        check_numbers("multinomial", upper_bound=upper_bound)
+        check_reals("multinomial", upper_bound=upper_bound)
         self.upper_bound = upper_bound
 
     def check(self, value):

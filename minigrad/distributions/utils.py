@@ -15,6 +15,8 @@ import numpy as np
 
 import minigrad as mg
 from minigrad._arguments import callable_argument
+from minigrad._core.record.operands import translate_kernel_error
+from minigrad.creation._filled import sizes_argument
 from minigrad.distributions._arguments import check_tensors
 from minigrad.errors import TensorValueError
 from minigrad.ops.base.rule import integer
@@ -198,13 +200,18 @@ def uniform(shape, like):
     return mg.rand(tuple(shape), dtype=like.dtype, device=like.device).clamp(min=info.tiny, max=1 - info.eps)
 
 
-def draw(sampler, like, *parameters):
+def draw(function, sampler, shape, like, *parameters):
     """Return numbers that NumPy draws, as a tensor in the dtype and on the device of `like`.
 
     Args:
-        sampler (callable): called with the NumPy generator of the default stream and with the parameters.
+        function (str): the name in messages.
+        sampler (callable): called with the NumPy generator of the default stream, the shape and the parameters.
+        shape (Size): of the result.
         like (Tensor): gives dtype and device.
         parameters (Tensors): go to `sampler` as float64 arrays of the CPU.
     """
-    arrays = [p.detach().cpu().double().numpy() for p in parameters]
-    return mg.tensor(np.asarray(sampler(stream(None).numpy, *arrays), np.float64), dtype=like.dtype, device=like.device)
+    shape, arrays = sizes_argument((tuple(shape),), function), [p.detach().cpu().double().numpy() for p in parameters]
+    try:
+        return mg.tensor(np.asarray(sampler(stream(None).numpy, shape, *arrays), np.float64), dtype=like.dtype, device=like.device)
+    except (ValueError, MemoryError) as error:
+        raise translate_kernel_error(function, error) from None

@@ -69,8 +69,8 @@ class VonMises(Distribution):
         return below_mode - math.log(2 * math.pi) - log_scaled_bessel(self.concentration, 0)
 
     def sample(self, sample_shape=()):
-        shape = tuple(self._extended_shape(sample_shape))
-        angle = draw(lambda numbers, k: numbers.vonmises(0.0, k, shape), self.loc, self.concentration)
+        angle = draw("VonMises.sample", lambda numbers, shape, k: numbers.vonmises(0.0, k, shape),
+                     self._extended_shape(sample_shape), self.loc, self.concentration)
         x = self.loc.detach() + angle
         return (x + math.pi) % (2 * math.pi) - math.pi
 

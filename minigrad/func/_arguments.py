@@ -3,9 +3,31 @@
 Mirrors the checks of ``torch/_functorch/eager_transforms.py``.
 """
 
+from minigrad._arguments import listed
 from minigrad.errors import ArgumentError, AutogradError, TensorValueError
+from minigrad.ops.base.rule import wrong_type
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_flatten, tree_leaves
+
+
+def check_module(module, name, function, expected="Module"):
+    """Return `module`; raise `TypeError` unless it is one. (The layers below `nn` do not know the class.)"""
+    if isinstance(module, type) or not hasattr(module, "named_parameters"):
+        raise wrong_type(function, name, expected, module)
+    return module
+
+
+def check_models(models, function):
+    """Return the models of an ensemble as a list; raise unless there is one, and all have one class and one mode."""
+    models = [check_module(model, "models", function, "list of Modules")
+              for model in listed(models, "models", function, "list of Modules")]
+    if not models:
+        raise ArgumentError("MG-E254", f"{function}: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise ArgumentError("MG-E254", f"{function}: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise ArgumentError("MG-E254", f"{function}: Expected all models to be of the same class.")
+    return models
 
 
 def normalize_argnums(argnums, args):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minigrad.func._arguments import check_module
+
 if TYPE_CHECKING:
     from minigrad.nn import Module
 
@@ -20,7 +22,7 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
       (0): BatchNorm1d(2, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=False)
     )
     """
-    for module in root.modules():
+    for module in check_module(root, "root", "replace_all_batch_norm_modules_").modules():
         if getattr(module, "track_running_stats", False) and type(module).__name__.find("BatchNorm") >= 0:
             module.running_mean = module.running_var = module.num_batches_tracked = None
             module.track_running_stats = False

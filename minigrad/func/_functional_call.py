@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from minigrad.errors import ArgumentError, TensorTypeError, TensorValueError
+from minigrad.func._arguments import check_module
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Mapping[str, Any
     >>> mg.func.grad(loss)(params, mg.tensor([10., 100.]))
     {'weight': tensor([[ 10., 100.]]), 'bias': tensor([1.])}
     """
+    check_module(module, "module", "functional_call")
     dicts = check_dicts(parameter_and_buffer_dicts)
     given = {name: x for names in dicts for name, x in names.items()}
     new = add_tied_names(module, given) if tie_weights else given

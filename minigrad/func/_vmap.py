@@ -14,10 +14,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from minigrad._arguments import listed
 from minigrad.errors import ArgumentError, TensorValueError
+from minigrad.func._arguments import check_models
 from minigrad.ops import stack
-from minigrad.ops.base.rule import wrong_type
 from minigrad.random import get_rng_state, set_rng_state
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -175,16 +174,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
 
     Mirrors ``torch.func.stack_module_state``.
     """
-    models = listed(models, "models", "stack_module_state", "list of Modules")
-    for model in models:
-        if not hasattr(model, "named_parameters"):      # the layers below nn do not know the class
-            raise wrong_type("stack_module_state", "models", "list of Modules", model)
-    if len(models) == 0:
-        raise ArgumentError("MG-E254", "stack_module_state: Expected at least one model, got 0.")
-    if len({model.training for model in models}) > 1:
-        raise ArgumentError("MG-E254", "stack_module_state: Expected all models to have the same training/eval mode.")
-    if len({type(model) for model in models}) > 1:
-        raise ArgumentError("MG-E254", "stack_module_state: Expected all models to be of the same class.")
+    models = check_models(models, "stack_module_state")
     parameters = {name: stack([dict(model.named_parameters())[name].detach() for model in models]).requires_grad_(p.requires_grad)
                   for name, p in models[0].named_parameters()}
     buffers = {name: stack([dict(model.named_buffers())[name].detach() for model in models])

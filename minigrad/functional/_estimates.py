@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportIndexIssue=false, reportCallIssue=false
 # (the results of ops have no types inside the package)
 from minigrad._arguments import listed
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, DtypeError, ShapeError, TensorValueError
 from minigrad.linalg import qr, solve_triangular, svd
 from minigrad.ops import cat, matmul
 from minigrad.ops.base.keywords import accept_names
@@ -58,10 +58,10 @@ def gradient(input: Tensor, *, spacing: float | Sequence[float] | Sequence[Tenso
     dims = [dimension(d, input.ndim) for d in dims]
     steps = [spacing] * len(dims) if isinstance(spacing, (int, float)) else listed(spacing, "spacing", "gradient")
     if len(steps) != len(dims):
-        raise ShapeError("MG-E302", "torch.gradient expected spacing to be unspecified, a scalar or a list with one entry for each "
-                         f"dimension: {len(dims)} entries", found=f"{len(steps)}")
+        raise ArgumentError("MG-E302", "torch.gradient expected spacing to be unspecified, a scalar or a list with one entry for "
+                            f"each dimension: {len(dims)} entries", found=f"{len(steps)}")
     if integer(edge_order, "edge_order", "gradient") not in (1, 2):
-        raise ShapeError("MG-E302", "torch.gradient only supports edge_order=1 and edge_order=2.")
+        raise ArgumentError("MG-E302", "torch.gradient only supports edge_order=1 and edge_order=2.")
     return tuple([slope(input, step, d, edge_order) for step, d in zip(steps, dims)])
 
 
@@ -69,9 +69,9 @@ def slope(f, step, dim, edge_order):
     """The estimate of df/dx along one dimension; `step` is a distance, or the coordinates of the points."""
     n = f.shape[dim]
     if n < edge_order + 1:
-        raise ShapeError("MG-E302", "torch.gradient expected each dimension size to be at least edge_order+1")
+        raise ArgumentError("MG-E302", "torch.gradient expected each dimension size to be at least edge_order+1")
     if f.dtype.name == "bool":
-        raise ShapeError("MG-E203", "gradient() subtracts, which bool tensors do not support", fix="input.float()")
+        raise DtypeError("MG-E203", "gradient() subtracts, which bool tensors do not support", fix="input.float()")
     f = f if f.dtype.is_floating_point or f.dtype.is_complex else f.float()
 
     def part(start, stop):
@@ -86,8 +86,8 @@ def slope(f, step, dim, edge_order):
         last = (3 * part(-1, 0) - 4 * part(-2, -1) + part(-3, -2)) / (2 * h)
         return cat([first, inside, last], dim)
     if step.ndim != 1 or len(step) != n:
-        raise ShapeError("MG-E302", "torch.gradient expected each tensor of spacing to have a coordinate for each point",
-                         expected=f"{n}", found=f"{tuple(step.shape)}")
+        raise ArgumentError("MG-E302", "torch.gradient expected each tensor of spacing to have a coordinate for each point",
+                            expected=f"{n}", found=f"{tuple(step.shape)}")
     h = step.diff().reshape([-1 if d == dim else 1 for d in range(f.ndim)])
     a, b = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
     inside = (a * a * part(2, 0) - b * b * part(0, -2) + (b * b - a * a) * part(1, -1)) / (a * b * (a + b))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
 from minigrad.autograd.function import Function
 from minigrad.creation import as_tensor
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base.rule import dimension, integer, tensor_argument
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class FakeQuantize(Function):
 def bounds(name, quant_min, quant_max):
     """Check the range of the integers."""
     if integer(quant_min, "quant_min", name) > integer(quant_max, "quant_max", name):
-        raise ShapeError("MG-E302", "`quant_min` should be less than or equal to `quant_max`.", found=f"{quant_min}, {quant_max}")
+        raise ArgumentError("MG-E302", "`quant_min` should be less than or equal to `quant_max`.",
+                            found=f"{quant_min}, {quant_max}")
 
 
 def fake_quantize_per_tensor_affine(input: Tensor, scale: float | Tensor, zero_point: int | Tensor, quant_min: int,

@@ -17,7 +17,7 @@ import numpy as np
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportIndexIssue=false
 # (the results of ops have no types inside the package)
 from minigrad.creation import eye, from_numpy, zeros
-from minigrad.errors import LinAlgError, ShapeError
+from minigrad.errors import DtypeError, LinAlgError, ShapeError
 from minigrad.linalg import lu as linalg_lu
 from minigrad.linalg import solve_triangular
 from minigrad.ops import matmul, tril, triu
@@ -128,7 +128,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True,
         return into(out, lu_unpack, LU_data, LU_pivots, unpack_data, unpack_pivots)
     tensor_argument("lu_unpack", LU_data, "LU_data", 1)
     if tensor_argument("lu_unpack", LU_pivots, "LU_pivots", 2).dtype.name != "int32":
-        raise ShapeError("MG-E203", "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype",
+        raise DtypeError("MG-E203", "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype",
                          found=LU_pivots.dtype.name, fix="the pivots that minigrad.lu returns")
     if LU_data.ndim < 2:
         raise ShapeError("MG-E205", "torch.lu_unpack: expected LU_data to have at least 2 dimensions", found=f"{LU_data.ndim}")

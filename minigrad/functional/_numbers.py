@@ -16,7 +16,7 @@ import numpy as np
 from minigrad.creation import arange, as_tensor, ones, tensor
 from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_dtype, float64, get_default_dtype
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops import narrow, remainder
 from minigrad.ops.base.keywords import accept_names
 from minigrad.ops.base.out import into
@@ -55,12 +55,12 @@ def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype:
                   "use minigrad.arange, which produces values in [start, end).", UserWarning, stacklevel=3)
     start, stop, step = real(start, "start", "range"), real(end, "end", "range"), real(step, "step", "range")
     if step == 0:
-        raise ShapeError("MG-E302", "range(): step must be nonzero")
+        raise ArgumentError("MG-E302", "range(): step must be nonzero")
     if not math.isfinite((stop - start) / step):
-        raise ShapeError("MG-E302", f"range(): unsupported range: {start} -> {stop} by {step}")
+        raise ArgumentError("MG-E302", f"range(): unsupported range: {start} -> {stop} by {step}")
     if (stop - start) * step < 0:
-        raise ShapeError("MG-E302", "range(): upper bound and lower bound inconsistent with step sign",
-                         found=f"{start}, {stop}, {step}")
+        raise ArgumentError("MG-E302", "range(): upper bound and lower bound inconsistent with step sign",
+                            found=f"{start}, {stop}, {step}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
     count = math.floor((stop - start) / step) + 1
     numbers = (start + np.arange(count) * step).astype(kind.numpy)
@@ -103,7 +103,7 @@ def window(function, window_length, periodic, values, dtype, device, requires_gr
     if n < 0:
         raise ShapeError("MG-E206", f"{function} requires non-negative window_length, got window_length={n}")
     if dtype is not None and not as_dtype(dtype).is_floating_point:
-        raise ShapeError("MG-E203", f"{function} expects floating point dtypes, got: {as_dtype(dtype)}")
+        raise DtypeError("MG-E203", f"{function} expects floating point dtypes, got: {as_dtype(dtype)}")
     steps = n + 1 if flag(periodic, "periodic", function) and n > 1 else n
     made = ones(n, dtype=float64) if n < 2 else values(arange(steps, dtype=float64) / (steps - 1))
     made = narrow(made, 0, 0, n).to(get_default_dtype() if dtype is None else dtype).to(device=device).detach()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from minigrad._build.config import get_num_threads
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.autograd.anomaly_mode import set_detect_anomaly
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,9 +55,9 @@ def set_num_interop_threads(n: int, /) -> None:
     >>> mg.set_num_interop_threads(2)
     """
     if not isinstance(n, int) or isinstance(n, bool):
-        raise ShapeError("MG-E302", f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+        raise ArgumentError("MG-E302", f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n < 1:
-        raise ShapeError("MG-E302", "set_num_interop_threads expects a positive integer", found=str(n))
+        raise ArgumentError("MG-E302", "set_num_interop_threads expects a positive integer", found=str(n))
 
 
 def set_flush_denormal(mode: bool, /) -> bool:
@@ -72,7 +72,7 @@ def set_flush_denormal(mode: bool, /) -> bool:
     False
     """
     if not isinstance(mode, bool):
-        raise ShapeError("MG-E302", f"flush_denormal expects a bool, but got {type(mode).__name__}")
+        raise ArgumentError("MG-E302", f"flush_denormal expects a bool, but got {type(mode).__name__}")
     return False
 
 

@@ -92,8 +92,9 @@ def grade(options):
         write_whole(options.junit, junit(results))
     print(results["output"])
     for test in results["tests"]:
-        print(f"{test['status']:<8}{test['score']:5g} of {test['max_score']:<5g}{test['name']}")
-        if test["status"] != "passed":
+        counts = test["extra_data"]["counts"]
+        print(f"{test['status'] if counts else 'unused':<8}{test['score']:5g} of {test['max_score']:<5g}{test['name']}")
+        if test["status"] != "passed" and counts:
             print("".join(f"        {line}\n" for line in test["output"].splitlines()), end="")
     return 0
 

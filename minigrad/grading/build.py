@@ -2,7 +2,7 @@
 
     dist/hw3/
         student/            hw3.ipynb, hw3.py, adapters.py, test_public.py
-        solution/           the same with solutions; hw3.ipynb is also a source for nbgrader
+        solution/           the same with solutions; hw3.ipynb is also a source for nbgrader; rubric.md, for whoever reads submissions
         hw3-student.zip     for a course page
         hw3-gradescope.zip  setup.sh, run_autograder, the checks; and a wheelhouse, if one is given
 
@@ -77,21 +77,32 @@ def find_faults(homework):
             has_region = True
             if not cell_is_solution:
                 raise SetError(f"{source}, line {i}: a solution in a cell whose nbgrader metadata does not say \"solution\": true")
-    total = sum(part["points"] for part in homework.parts)
-    if total != homework.points:
-        raise SetError(f"{homework.folder / 'set.toml'}: the parts have {total:g} points together, the set has {homework.points:g}")
+    check_points(homework)
     for number, part in enumerate(homework.parts, 1):
-        checks = [check for check in homework.checks if check.number.partition(".")[0] == str(number)]
+        checks = [check for check in homework.checks if check.part == str(number)]
         if sum(check.weight for check in checks) != part["points"]:
             raise SetError(f"{homework.folder / 'set.toml'}: part {number} has {part['points']:g} points, and its checks have "
                            + (" + ".join(f"{check.weight:g} ({check.file}, line {check.line})" for check in checks) or "none"))
     for check in homework.checks:
-        if not check.number.partition(".")[0].isdigit() or not 0 < int(check.number.partition(".")[0]) <= len(homework.parts):
+        if not check.part.isdigit() or not 0 < int(check.part) <= len(homework.parts):
             raise SetError(f"{homework.folder / check.file}, line {check.line}: {check.function} has the number {check.number!r}, "
                            "which begins with that of no part")
     for path in homework.mutants():
         if not path.read_text(encoding="utf-8").startswith("# wrong:"):
             raise SetError(f"{path}: the first line of a mutant says what is wrong: # wrong: ...")
+
+
+def check_points(homework):
+    """Raise `SetError` if the points of the parts do not add up to those of the set."""
+    toml, points, choose = homework.folder / "set.toml", [part["points"] for part in homework.parts], homework.choose
+    if choose is None:
+        if sum(points) != homework.points:
+            raise SetError(f"{toml}: the parts have {sum(points):g} points together, the set has {homework.points:g}")
+    elif not isinstance(choose, int) or not 0 < choose < len(points):
+        raise SetError(f"{toml}: choose = {choose!r}: expected a number of parts that count, fewer than the {len(points)} there are")
+    elif any(each * choose != homework.points for each in points):
+        raise SetError(f"{toml}: choose = {choose}: each part needs {homework.points / choose:g} points, so that all choices have the "
+                       f"{homework.points:g} of the set; they have {', '.join(f'{each:g}' for each in points)}")
 
 
 # ---- what students get -----------------------------------------------------------------------------------------------------
@@ -253,9 +264,9 @@ if [ -z "$python" ]; then
 fi
 $python -m venv /autograder/venv || {{ apt-get update; apt-get install -y ${{python}}-venv; $python -m venv /autograder/venv; }}
 if [ -d wheelhouse ]; then
-    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd=={version}" pytest
+    /autograder/venv/bin/pip install --no-index --find-links wheelhouse "minigrad-autograd{extras}=={version}" pytest
 else
-    /autograder/venv/bin/pip install "minigrad-autograd=={version}" pytest
+    /autograder/venv/bin/pip install "minigrad-autograd{extras}=={version}" pytest
 fi
 """
 RUN = """#!/usr/bin/env bash
@@ -264,6 +275,24 @@ cd /tmp
 exec /autograder/venv/bin/python -m minigrad.grading grade /autograder/source/{name} /autograder/submission \\
     --json /autograder/results/results.json
 """
+
+
+RUBRIC = """# {name}: {title}
+
+For teachers. The checks give the points. Use this page where you read as well: an oral exam, a part whose checks failed by a slip, a
+course that grades understanding. Read only the lines that the student wrote, find which line below is true, and ask about the line
+that surprises you most. The style of the code, its length and its comments change nothing.
+"""
+
+
+def rubric(homework):
+    """The rubric of a set as Markdown, from the `rubric` of each part; None if there is none."""
+    found = ""
+    for number, part in enumerate(homework.parts, 1):
+        if "rubric" in part:
+            lines = re.sub("(?m)^(Full|Half|None):", r"* **\1:**", part["rubric"].strip())
+            found += f"\n## Part {number}: {part['title']}, {part['points']:g} points\n\n{lines}\n"
+    return RUBRIC.format(name=homework.name, title=homework.title) + found if found else None
 
 
 def make_zip(files):
@@ -313,7 +342,12 @@ def build(where_is, out, wheelhouse=None, jobs=2):
     trials = try_set(homework, student[f"{homework.name}.py"], jobs)
     solution = {f"{homework.name}.ipynb": nbformat.writes(read_notebook(homework)) + "\n",
                 f"{homework.name}.py": homework.source.read_text(encoding="utf-8"), **beside}
-    graders = {"setup.sh": SETUP.format(version=__version__), "run_autograder": RUN.format(name=homework.name)}
+    reading = rubric(homework)
+    if reading is not None:
+        solution["rubric.md"] = reading
+    extras = ",".join(homework.about.get("extras", ()))
+    graders = {"setup.sh": SETUP.format(version=__version__, extras=extras and f"[{extras}]"),
+               "run_autograder": RUN.format(name=homework.name)}
     for name in ("set.toml", "adapters.py", "test_public.py", "test_hidden.py"):
         if (homework.folder / name).is_file():
             graders[f"{homework.name}/{name}"] = (homework.folder / name).read_text(encoding="utf-8")

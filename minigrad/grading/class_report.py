@@ -7,7 +7,7 @@
         feedback/<name>.html    a page for each student: what failed, and why
 
 A submission that has been graded is not graded again, unless it or the checks have changed: the results contain a hash of both. So
-the same command goes on after Ctrl-C. A feedback page shows every check but those with the visibility "hidden".
+the same command goes on after Ctrl-C. A feedback page shows every check that counts, but those with the visibility "hidden".
 """
 
 import csv
@@ -205,9 +205,10 @@ def summary_page(homework, results, expected):
     rows = "".join(f"<tr><td>{homework.points * i / steps:g} to {homework.points * (i + 1) / steps:g}</td>"
                    f"<td>{bar(bins[i], most)}</td></tr>" for i in range(steps))
     graded = [found for found in results.values() if found["extra_data"]["graded"]]
-    failed = Counter(test["name"] for found in graded for test in found["tests"] if test["status"] != "passed")
+    wrong = [test for found in graded for test in found["tests"] if test["status"] != "passed" and test["extra_data"].get("counts", True)]
+    failed = Counter(test["name"] for test in wrong)
     reasons = Counter((test["name"], textwrap.shorten(test["output"].partition("\n")[0], 120, placeholder=" ..."))
-                      for found in graded for test in found["tests"] if test["status"] != "passed")
+                      for test in wrong)
     checks = ""
     for name, number in failed.most_common():
         often = next(text for (check, text), _ in reasons.most_common() if check == name)
@@ -237,7 +238,8 @@ def message(text):
 
 def feedback(homework, name, found):
     """The page for one student."""
-    shown = [test for test in found["tests"] if test["visibility"] != "hidden"]
+    counting = [test for test in found["tests"] if test["extra_data"].get("counts", True)]    # the others are a line of the notes
+    shown = [test for test in counting if test["visibility"] != "hidden"]
     notes = "".join(f"<p>{html.escape(line)}</p>" for line in found["output"].splitlines()[2:])
     body = ""
     for test in shown:
@@ -245,7 +247,7 @@ def feedback(homework, name, found):
         body += f'<h2 class="{test["status"]}">{html.escape(test["name"])}: {test["score"]:g} of {test["max_score"]:g}</h2>'
         if not passed:
             body += f"<pre>{message(test['output'])}</pre>"
-    others = [test for test in found["tests"] if test["visibility"] == "hidden"]
+    others = [test for test in counting if test["visibility"] == "hidden"]
     if others:
         earned, of = sum(test["score"] for test in others), sum(test["max_score"] for test in others)
         body += f"<h2>Hidden checks: {earned:g} of {of:g}</h2><p>{len(others)} checks are not shown.</p>"

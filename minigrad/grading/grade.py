@@ -41,7 +41,7 @@ def grade(homework, submission, server, seed=None):
     start = time.monotonic()
     seed = secrets.randbelow(1_000_000) if seed is None else seed
     job = {"set": str(homework.folder), "name": homework.name, "seed": seed, "limits": homework.limits, "file": None,
-           "function": None}
+           "function": None, "imports": homework.about.get("imports", []), "environment": homework.about.get("environment", {})}
     wrong, messages = None, []
     try:
         path, messages = find_file(Path(submission), homework.name)
@@ -65,10 +65,19 @@ def grade(homework, submission, server, seed=None):
         column, order, value = found["leaderboard"] or (None, None, None)
         if isinstance(value, str) or (isinstance(value, (int, float)) and math.isfinite(value)):
             board.append({"name": column, "value": value, "order": order})
-    score = round(sum(test["score"] for test in tests), 6)
-    passed = sum(test["status"] == "passed" for test in tests)
+    earned = {check.part: 0 for check in homework.checks}
+    for check, test in zip(homework.checks, tests):
+        earned[check.part] += test["score"]
+    counted = homework.counted(earned)
+    for check, test in zip(homework.checks, tests):
+        test["extra_data"]["counts"] = check.part in counted
+    score = round(sum(earned[part] for part in counted), 6)
+    counting = [test for test in tests if test["extra_data"]["counts"]]
+    passed = sum(test["status"] == "passed" for test in counting)
     lines = [f"{homework.name}: {homework.title}",
-             f"{passed} of {len(tests)} checks passed: {score:g} of {homework.points:g} points"]
+             f"{passed} of {len(counting)} checks passed: {score:g} of {homework.points:g} points"]
+    if len(counted) < len(earned):
+        lines.append(choice(homework, earned, counted))
     if wrong is not None:
         lines.append(f"Not graded: {wrong}.")
     lines += [f"Note: {message}." for message in messages]
@@ -76,11 +85,21 @@ def grade(homework, submission, server, seed=None):
         "score": score, "execution_time": round(time.monotonic() - start, 2), "output": "\n".join(lines), "output_format": "text",
         "test_output_format": "text", "visibility": "visible", "stdout_visibility": "hidden", "tests": tests,
         "extra_data": {"set": homework.name, "points": homework.points, "seed": seed, "graded": wrong is None,
-                       "checks": homework.digest()},
+                       "checks": homework.digest(), "parts": earned},
     }
     if board:
         results["leaderboard"] = board
     return results
+
+
+def choice(homework, earned, counted):
+    """A line that says which parts count."""
+    def words(part):
+        return f"part {part} ({homework.parts[int(part) - 1]['title']}), {earned[part]:g} points"
+    others = [part for part in earned if part not in counted]
+    best = "the best of" if homework.choose == 1 else f"the best {homework.choose} of"
+    return (f"Only {best} {len(earned)} parts {'counts' if homework.choose == 1 else 'count'}: "
+            f"{'; '.join(map(words, counted))}. Not counted: {'; '.join(map(words, others))}.")
 
 
 def entry(check, found):
@@ -133,12 +152,15 @@ def junit(results):
     """The results as JUnit XML."""
     from xml.etree import ElementTree as xml
     tests = results["tests"]
-    root = xml.Element("testsuite", name=results["extra_data"]["set"], tests=str(len(tests)), errors="0", skipped="0",
-                       failures=str(sum(test["status"] != "passed" for test in tests)), time=f"{results['execution_time']:.2f}")
+    wrong = [test for test in tests if test["status"] != "passed"]
+    failed = [test for test in wrong if test["extra_data"]["counts"]]
+    root = xml.Element("testsuite", name=results["extra_data"]["set"], tests=str(len(tests)), errors="0",
+                       skipped=str(len(wrong) - len(failed)), failures=str(len(failed)), time=f"{results['execution_time']:.2f}")
     for test in tests:
         case = xml.SubElement(root, "testcase", classname=results["extra_data"]["set"], name=test["name"],
                               time=f"{test['extra_data']['seconds']:.3f}")
         if test["status"] != "passed":
             text = "".join(c for c in test["output"] if c >= " " or c in "\n\t")
-            xml.SubElement(case, "failure", message=text.partition("\n")[0]).text = text
+            kind = "failure" if test["extra_data"]["counts"] else "skipped"
+            xml.SubElement(case, kind, message=text.partition("\n")[0]).text = text
     return xml.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

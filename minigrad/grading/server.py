@@ -3,9 +3,9 @@
     grader  --- job, a line of JSON --->  server  --- fork --->  child: one_check.run
             <--  result, a line  -------          <-- pipes --   result; printed text
 
-The server imports minigrad, NumPy and pytest once, and never the student's code, so a check costs a fork and not an import. A check
-runs in a session of its own, in a folder of its own that is removed afterwards. The server watches its time, its text and its
-processes, and ends all of them. A child that kills the server costs the check its points: `Server` starts another.
+The server imports minigrad, NumPy, pytest and what set.toml names once, and never the student's code, so a check costs a fork and
+not an import. A check runs in a session of its own, in a folder of its own that is removed afterwards. The server watches its time,
+its text and its processes, and ends all of them. A child that kills the server costs the check its points: `Server` starts another.
 
 Needs `os.fork`: Linux or macOS. Only Linux finds processes that left the session.
 docs/teach/hidden-tests.md says what this cannot stop.
@@ -13,6 +13,7 @@ docs/teach/hidden-tests.md says what this cannot stop.
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import secrets
@@ -253,6 +254,15 @@ def warm_up():
         pytest_main(folder, "test_nothing.py", "test_nothing", None)
 
 
+def prepare(job):
+    """Import what a set needs beside minigrad, with the environment that it needs for that. What is missing, a check reports."""
+    os.environ.update(job["environment"])
+    for name in job["imports"]:
+        if name not in sys.modules:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+
+
 def main():
     """Read jobs from standard input, and write a result for each to standard output."""
     jobs, results = os.fdopen(os.dup(0), "rb"), os.dup(1)
@@ -268,7 +278,9 @@ def main():
     gc.freeze()     # the children share this memory
     os.write(results, READY)
     for line in jobs:
-        result = json.dumps(serve(json.loads(line), before)).encode() + b"\n"
+        job = json.loads(line)
+        prepare(job)
+        result = json.dumps(serve(job, before)).encode() + b"\n"
         while result:
             result = result[os.write(results, result):]
 

@@ -7,7 +7,7 @@
         test_public.py      checks that students get
         test_hidden.py      checks that they do not get
         mutants/*.py        wrong solutions; each replaces a few functions of the source, and its first line says what is wrong
-        set.toml            title, points, minutes, parts, limits
+        set.toml            title, points, minutes, parts, limits; `choose`, if only some of the parts count
 
 `Set` reads such a folder. The graders' copy of it, in a zip for Gradescope, has no source and no mutants.
 """
@@ -60,6 +60,11 @@ class Check:
     hide_errors: str | None = None
 
     @property
+    def part(self):
+        """The number of its part, as text: "3" for the check "3.2"."""
+        return self.number.partition(".")[0]
+
+    @property
     def name(self):
         """The check in a list: its number and title."""
         return f"{self.number} {self.title}".strip()
@@ -87,6 +92,16 @@ class Set:
     def source(self):
         """The path of the source."""
         return self.folder / f"{self.name}.py"
+
+    @property
+    def choose(self):
+        """How many parts count, the best ones; None if all do."""
+        return self.about.get("choose")
+
+    def counted(self, earned):
+        """The parts that count, of a dict from parts to points: all, or the best `choose` of them. Of equal parts, the first ones."""
+        best = sorted(earned, key=lambda part: -earned[part])
+        return sorted(best[:self.choose])
 
     @classmethod
     def read(cls, where):

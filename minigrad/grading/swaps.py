@@ -12,6 +12,7 @@ import inspect
 import os
 import threading
 
+from minigrad._arguments import instance
 from minigrad.errors import AutogradError, AutogradTypeError
 from minigrad.grading.parts import PARTS
 
@@ -181,7 +182,7 @@ def swap(part, function, *, of=None):
     >>> x.grad, part.calls > 0
     (tensor(4.), True)
     """
-    if part not in HOMES:
+    if instance(part, str, "part", "swap") not in HOMES:
         raise SwapError("MG-E180", f"there is no part {part!r}", expected=", ".join(HOMES), fix="a key of mg.grading.PARTS")
     if not callable(function):
         raise AutogradTypeError("MG-E180", f"swap({part!r}): your part must be callable", expected=PARTS[part].signature,

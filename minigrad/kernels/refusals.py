@@ -7,7 +7,7 @@ get other data.
 
 import functools
 
-from minigrad.errors import NumberOverflowError, OutOfRangeError, ShapeError
+from minigrad.errors import DeviceError, DtypeError, NumberOverflowError, OutOfRangeError, ShapeError
 
 __all__ = ["check_step", "no_such_class", "no_such_index", "not_complex", "too_long", "translate_index_errors"]
 
@@ -25,7 +25,7 @@ def no_such_index(index, size):
 
 def not_complex(dtype):
     """The error for `view_as_real` of a real array: each pair would take in the next element."""
-    return ShapeError("MG-E203", "view_as_real is only supported for complex tensors", found=str(dtype))
+    return DtypeError("MG-E203", "view_as_real is only supported for complex tensors", found=str(dtype))
 
 
 def too_long(value):
@@ -56,8 +56,8 @@ def check_step(param, **others):
         if x is None:
             continue
         if type(x) is not type(param):
-            raise ShapeError("MG-E202", f"Expected all tensors to be on the same device, but the {name} is not on the device of "
-                             "its parameter", fix="move the model before making the optimiser; load_state_dict() moves a state")
+            raise DeviceError("MG-E202", f"Expected all tensors to be on the same device, but the {name} is not on the device of "
+                              "its parameter", fix="move the model before making the optimiser; load_state_dict() moves a state")
         if x.shape != param.shape:
             dim = next((d for d in range(-1, -1 - min(x.ndim, param.ndim), -1) if x.shape[d] != param.shape[d]), None)
             what = (f"The size of tensor a ({param.shape[dim]}) must match the size of tensor b ({x.shape[dim]}) at non-singleton "
@@ -67,5 +67,5 @@ def check_step(param, **others):
                              found=f"shape {list(x.shape)}",
                              fix="load the state of the same model; after param.data = ... make a new optimiser and new gradients")
         if x.dtype != param.dtype:
-            raise ShapeError("MG-E203", f"the {name} has another dtype than its parameter in a step", expected=str(param.dtype),
+            raise DtypeError("MG-E203", f"the {name} has another dtype than its parameter in a step", expected=str(param.dtype),
                              found=str(x.dtype), fix="convert the model before making the optimiser")

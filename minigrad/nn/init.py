@@ -18,7 +18,7 @@ from minigrad import creation
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty, empty_like
 from minigrad.dtypes import float64
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, TensorValueError
 from minigrad.ops import diagonal, log1p, where
 from minigrad.ops.base.rule import in_words, integer, number, real, tensor_argument, wrong_type
 from minigrad.ops.linalg.factorizations import linalg_qr
@@ -175,9 +175,9 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     numbers = {"mean": mean, "std": std, "a": a, "b": b}
     mean, std, a, b = [real(x, name, "trunc_normal_") for name, x in numbers.items()]
     if not std > 0:
-        raise ShapeError("MG-E302", f"trunc_normal_ expects std > 0.0, but found std={std}")
+        raise ArgumentError("MG-E302", f"trunc_normal_ expects std > 0.0, but found std={std}")
     if a > b:
-        raise ShapeError("MG-E302", f"trunc_normal_ expects to return a [a, b] range, but found a={a} > b={b}")
+        raise ArgumentError("MG-E302", f"trunc_normal_ expects to return a [a, b] range, but found a={a} > b={b}")
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
                       UserWarning, stacklevel=2)

@@ -155,7 +155,7 @@ class AveragedModel(Module):
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AutogradAssertionError("MG-E364", "Only one of avg_fn and multi_avg_fn should be provided")
-        self.module = copy.deepcopy(model)
+        self.module = copy.deepcopy(instance(model, Module, "model", "AveragedModel"))
         if device is not None:
             self.module = self.module.to(device)
         self.register_buffer("n_averaged", tensor(0, dtype=int64, device=device))

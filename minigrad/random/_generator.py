@@ -17,7 +17,7 @@ import numpy as np
 from minigrad._core.graph.locks import new_lock
 from minigrad.creation import from_numpy
 from minigrad.dtypes import as_device, uint8
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, TensorTypeError, TensorValueError
 from minigrad.random._stream import RandomStream
 from minigrad.tensor import Tensor
 
@@ -118,8 +118,8 @@ class Generator:
         try:
             self._stream, self._seed = RandomStream.load_state(new_state.detach().cpu().numpy())
         except ValueError as expected:
-            raise ShapeError("MG-E302", "RNG state is wrong", expected=str(expected),
-                             found=f"{new_state.numel()} bytes") from None
+            raise ArgumentError("MG-E302", "RNG state is wrong", expected=str(expected),
+                                found=f"{new_state.numel()} bytes") from None
         return self
 
 

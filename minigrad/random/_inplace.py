@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minigrad._core.mutation.inplace import apply_inplace
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.ops.base import overwriting
 from minigrad.ops.base.rule import integer, real
 from minigrad.ops.elementwise import sampling
@@ -49,7 +49,7 @@ def uniform_(self, from_: float = 0, to: float = 1, *, generator: Generator | No
     low, to = real(lower_bound(old, from_, "uniform_"), "from", "uniform_"), real(to, "to", "uniform_")
     floating(self.dtype, "uniform_")
     if to < low:
-        raise ShapeError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+        raise ArgumentError("MG-E302", f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     numbers = stream(generator)
     return apply_inplace(overwriting.Uniform.op, self,
                  (lambda k, shape, dtype: k.uniform(numbers, shape, low, to, dtype),))
@@ -90,7 +90,7 @@ def bernoulli_(self, p: float | Tensor = 0.5, *, generator: Generator | None = N
         return apply_inplace(sampling.BernoulliWritten.op, self, (expand(p, *self.shape), numbers))
     p = real(p, "p", "bernoulli_")
     if not 0 <= p <= 1:
-        raise ShapeError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        raise ArgumentError("MG-E302", f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return apply_inplace(overwriting.Bernoulli.op, self,
                  (lambda k, shape, dtype: k.bernoulli(numbers, shape, p, dtype),))
 
@@ -104,7 +104,7 @@ WHOLE = {"bfloat16": 2 ** 8, "float16": 2 ** 11, "float32": 2 ** 24, "float64": 
 def check_continuous(x, name):
     """Raise unless x is a floating point tensor."""
     if not x.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"{name} distribution is a continuous probability distribution. dtype must be a floating point "
+        raise DtypeError("MG-E203", f"{name} distribution is a continuous probability distribution. dtype must be a floating point "
                          f"but you specified {x.dtype.name}")
 
 
@@ -125,7 +125,7 @@ def exponential_(self, lambd: float = 1, *, generator: Generator | None = None) 
     check_continuous(self, "Exponential")
     lambd = real(lambd, "lambd", "exponential_")
     if not lambd > 0:
-        raise ShapeError("MG-E302", f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+        raise ArgumentError("MG-E302", f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
@@ -146,7 +146,7 @@ def geometric_(self, p: float, *, generator: Generator | None = None) -> Tensor:
     """
     p = real(p, "p", "geometric_")
     if not 0 < p < 1:
-        raise ShapeError("MG-E302", f"geometric_ expects p to be in (0, 1), but got p={p}")
+        raise ArgumentError("MG-E302", f"geometric_ expects p to be in (0, 1), but got p={p}")
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
@@ -166,7 +166,7 @@ def log_normal_(self, mean: float = 1, std: float = 2, *, generator: Generator |
     check_continuous(self, "LogNormal")
     mean, std = real(mean, "mean", "log_normal_"), real(std, "std", "log_normal_")
     if not std > 0:
-        raise ShapeError("MG-E302", f"log_normal_ expects std > 0.0, but found std={std}")
+        raise ArgumentError("MG-E302", f"log_normal_ expects std > 0.0, but found std={std}")
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
@@ -186,7 +186,7 @@ def cauchy_(self, median: float = 0, sigma: float = 1, *, generator: Generator |
     check_continuous(self, "Cauchy")
     median, sigma = real(median, "median", "cauchy_"), real(sigma, "sigma", "cauchy_")
     if not sigma > 0:
-        raise ShapeError("MG-E302", f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+        raise ArgumentError("MG-E302", f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     numbers = stream(generator)
 
     def draw(k, shape, dtype):
@@ -217,7 +217,7 @@ def random_(self, from_: float | None = None, to: float | None = None, *, genera
     else:
         rule, low, high = overwriting.RandomRange, integer(low, "from", "random_"), integer(to, "to", "random_")
     if low >= high:
-        raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise ArgumentError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return fill_with_integers(self, rule, lambda count: numbers.integers(low, high, count))
 
 

@@ -14,7 +14,7 @@ from minigrad.creation._filled import like_arguments, sizes_argument
 from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, float64, int64
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorTypeError
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
@@ -38,7 +38,7 @@ def floating(dtype, function):
     """The dtype of random floats."""
     kind = default_dtype() if dtype is None else as_dtype(dtype)
     if not (kind.is_floating_point or (kind.is_complex and function != "bernoulli")):
-        raise ShapeError("MG-E203", f"{function}() is not implemented for {kind.name}; it needs a floating point dtype")
+        raise DtypeError("MG-E203", f"{function}() is not implemented for {kind.name}; it needs a floating point dtype")
     return kind
 
 
@@ -140,7 +140,7 @@ def normal_of_tensors(mean, std, numbers):
         mean = mean_of(mean, std.dtype, "normal")
     floating((mean if of_mean else std).dtype, "normal")    # pyright: ignore[reportAttributeAccessIssue]
     if of_std and std.dtype.is_complex:
-        raise ShapeError("MG-E203", "normal expects standard deviation to be non-complex")
+        raise DtypeError("MG-E203", "normal expects standard deviation to be non-complex")
     std = std if of_std else real(std, "std", "normal")
     check_std(std)
     if of_mean and of_std:
@@ -160,7 +160,7 @@ def check_std(std):
     else:
         least = std
     if least < 0:
-        raise ShapeError("MG-E302", f"normal expects std >= 0.0, but found std {least}")
+        raise ArgumentError("MG-E302", f"normal expects std >= 0.0, but found std {least}")
 
 
 @fills_out
@@ -182,7 +182,7 @@ def randint(low: int, high: int | Sequence[int] | None = None, size: int | Seque
     shape = sizes_argument((size,), "randint")
     low, high = integer(low, "low", "randint"), integer(high, "high", "randint")
     if low >= high:
-        raise ShapeError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise ArgumentError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = int64 if dtype is None else as_dtype(dtype)
     array = stream(generator).integers(low, high, math.prod(shape)).reshape(shape)
     return new_leaf(array.astype(kind.numpy), device, requires_grad)
@@ -200,7 +200,7 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: DType | None 
     [0, 1, 2, 3]
     """
     if integer(n, "n", "randperm") < 0:
-        raise ShapeError("MG-E302", f"n must be non-negative, got {n}")
+        raise ArgumentError("MG-E302", f"n must be non-negative, got {n}")
     kind = int64 if dtype is None else as_dtype(dtype)
     return new_leaf(stream(generator).permutation(n).astype(kind.numpy), device, requires_grad)
 
@@ -233,7 +233,7 @@ def check_probabilities(p):
         return
     array = p.device.backend.kernels.to_host(p._array)
     if not ((array >= 0) & (array <= 1)).all():
-        raise ShapeError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
+        raise ArgumentError("MG-E302", "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1")
 
 
 @takes_storage_options
@@ -304,27 +304,27 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         raise AutogradNotImplementedError("MG-E203", f'"poisson" not implemented for \'{input.dtype.name}\'')
     means = input.detach()
     if not bool((means >= 0).all()):
-        raise ShapeError("MG-E302", "invalid Poisson rate, expected rate to be non-negative")
+        raise ArgumentError("MG-E302", "invalid Poisson rate, expected rate to be non-negative")
     if not bool((means < LARGEST_RATE).all()):
-        raise ShapeError("MG-E302", f"poisson(): a rate is too large, expected less than {LARGEST_RATE:g}")
+        raise ArgumentError("MG-E302", f"poisson(): a rate is too large, expected less than {LARGEST_RATE:g}")
     return call(sampling.Poisson.op, (input, stream(generator)))
 
 
 def check_weights(weights, num_samples, replacement):
     """Weights as float64, checked."""
     if not weights.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"multinomial only supports floating-point dtypes for input, got: {weights.dtype.name}")
+        raise DtypeError("MG-E203", f"multinomial only supports floating-point dtypes for input, got: {weights.dtype.name}")
     if weights.ndim not in (1, 2):
         raise ShapeError("MG-E205", "prob_dist must be 1 or 2 dim", found=f"{weights.ndim}-d")
     if num_samples <= 0:
-        raise ShapeError("MG-E302", f"cannot sample n_sample <= 0 samples, got {num_samples}")
+        raise ArgumentError("MG-E302", f"cannot sample n_sample <= 0 samples, got {num_samples}")
     if not replacement and num_samples > weights.shape[-1]:
-        raise ShapeError("MG-E302", "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
-                         found=f"{num_samples} of {weights.shape[-1]}")
+        raise ArgumentError("MG-E302", "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+                            found=f"{num_samples} of {weights.shape[-1]}")
     weights = weights.double()
     if weights.numel():
         if not bool((weights.isfinite() & (weights >= 0)).all()):
-            raise ShapeError("MG-E302", "probability tensor contains either `inf`, `nan` or element < 0")
+            raise ArgumentError("MG-E302", "probability tensor contains either `inf`, `nan` or element < 0")
         if not bool((weights.sum(-1) > 0).all()):
-            raise ShapeError("MG-E302", "invalid multinomial distribution (sum of probabilities <= 0)")
+            raise ArgumentError("MG-E302", "invalid multinomial distribution (sum of probabilities <= 0)")
     return weights

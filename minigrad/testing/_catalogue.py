@@ -10,6 +10,7 @@ the caller compares it with `Step.marked`.
 import ast
 import contextlib
 import io
+import linecache
 import re
 import textwrap
 import warnings
@@ -22,6 +23,7 @@ from minigrad.ops import REGISTRY
 __all__ = ["Step", "run"]
 
 MARK = re.compile(r"#\s*raises\b")
+FILE = "example.py"     # the name of each block in messages
 
 
 class Step(NamedTuple):
@@ -50,9 +52,10 @@ def run(code):
     before = [dict(table) for table in tables]
     try:
         with warnings.catch_warnings():
-            return [list(steps(textwrap.dedent(part), code, names)) if part.startswith("    ") else part
+            return [list(steps(textwrap.dedent(part), names)) if part.startswith("    ") else part
                     for part in parts(catalogue()[code][1])]
     finally:
+        linecache.cache.pop(FILE, None)
         for table, entries in zip(tables, before):
             table.clear()
             table.update(entries)
@@ -72,9 +75,11 @@ def parts(text):
     return ["\n".join(lines).rstrip() for lines in found]
 
 
-def steps(source, code, names):
+def steps(source, names):
     """Run a block; yield a `Step` for each statement."""
     lines = source.splitlines()
+    shown = [line.partition("#")[0] if MARK.search(line) else line for line in lines]
+    linecache.cache[FILE] = len(source), None, shown, FILE          # messages show lines of it
     done = 0
     for statement in ast.parse(source).body:
         last = statement.end_lineno or statement.lineno
@@ -85,9 +90,9 @@ def steps(source, code, names):
         try:
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
                 if isinstance(statement, ast.Expr):
-                    value = eval(compile(ast.Expression(statement.value), code, "eval"), names)
+                    value = eval(compile(ast.Expression(statement.value), FILE, "eval"), names)
                 else:
-                    exec(compile(ast.Module([statement], []), code, "exec"), names)
+                    exec(compile(ast.Module([statement], []), FILE, "exec"), names)
         except Exception as caught:
             error = caught.with_traceback(None) if isinstance(caught, MinigradError) else caught
         yield Step(text, bool(MARK.search(text)), error, value, said.getvalue())

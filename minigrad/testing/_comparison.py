@@ -81,7 +81,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     Mismatched elements: 2 / 3 (66.7%)
     Greatest absolute difference: 2.0 at index (1,) (up to 1e-05 allowed)
     Greatest relative difference: 0.5 at index (1,) (up to 1.3e-06 allowed)
-      help:     minigrad.explain("MG-E268")
+      help:     mg.explain("MG-E268")
     """
     if (rtol is None) != (atol is None):
         raise TensorValueError("MG-E269", "Both 'rtol' and 'atol' must be either specified or omitted, but got no "

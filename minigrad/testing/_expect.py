@@ -51,7 +51,7 @@ class expect_error:
     RuntimeError: grad can be implicitly created only for scalar outputs
       found:    shape [2]
       ...
-      help:     minigrad.explain("MG-E108")
+      help:     mg.explain("MG-E108")
     """
 
     def __init__(self, error, code=None, *, quiet=False):

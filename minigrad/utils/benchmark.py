@@ -7,7 +7,13 @@
 
 import statistics
 import timeit as _timeit
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from minigrad._arguments import callable_argument, instance, listed
+from minigrad.errors import TensorValueError
+from minigrad.ops.base.rule import integer, real
 
 __all__ = ["Compare", "Measurement", "Timer", "timer"]
 
@@ -69,6 +75,9 @@ class Timer:
         label, sub_label, description, env: they title the result.
         num_threads (int): without effect.
 
+    Raises:
+        ValueError: `stmt` or `setup` is not a str.
+
     >>> from minigrad.utils.benchmark import Timer
     >>> Timer("x + x", globals={"x": mg.ones(3)}).timeit(10).median > 0
     True
@@ -79,7 +88,12 @@ class Timer:
         self.metadata = {"label": label, "sub_label": sub_label, "description": description, "env": env, "stmt": stmt,
                          "num_threads": num_threads}
         self.title = " ".join(str(part) for part in (label or stmt, sub_label, description) if part)
-        self.timer = _timeit.Timer(stmt, setup, timer, {**(globals or {})})
+        for name, code in (("stmt", stmt), ("setup", setup)):
+            if not isinstance(code, str):
+                raise TensorValueError("MG-E201", f"Timer(): argument '{name}': Currently only a `str` {name} is supported.",
+                                       found=type(code).__name__)
+        globals = {} if globals is None else instance(globals, Mapping, "globals", "Timer", "dict")
+        self.timer = _timeit.Timer(stmt, setup, callable_argument(timer, "timer", "Timer"), {**globals})
 
     def measure(self, number, raw_times):
         """A `Measurement` with the title of this timer."""
@@ -87,6 +101,8 @@ class Timer:
 
     def timeit(self, number=1000000):
         """Run the statement `number` times, and return one measurement."""
+        if integer(number, "number", "timeit") < 1:
+            raise TensorValueError("MG-E302", f"timeit(): argument 'number' must be 1 or more, not {number}")
         self.timer.timeit(max(number // 100, 1))
         return self.measure(number, [self.timer.timeit(number)])
 
@@ -96,31 +112,36 @@ class Timer:
 
     def block_size(self, min_run_time):
         """The number of runs that take at least a thousandth of `min_run_time`."""
-        number = 1
+        number, min_run_time = 1, real(min_run_time, "min_run_time", "block_size")
         while (seconds := self.timer.timeit(number)) < min_run_time / 1000 and seconds < 1:
             number *= 10
         return number
 
-    def blocked_autorange(self, callback=None, min_run_time=0.2):
-        """Run blocks until `min_run_time` seconds have passed, and return their times."""
-        number, raw_times = self.block_size(min_run_time), []
-        while sum(raw_times) < min_run_time:
+    def blocks(self, callback, min_run_time, most):
+        """Run blocks until they have taken `most` seconds, and at least one. After each, yield the measurement so far."""
+        if callback is not None:
+            callable_argument(callback, "callback", "Timer")
+        number, most, raw_times = self.block_size(min_run_time), real(most, "max_run_time", "Timer"), []
+        while not raw_times or sum(raw_times) < most:
             raw_times.append(self.timer.timeit(number))
             if callback is not None:
                 callback(number, raw_times[-1])
-        return self.measure(number, raw_times)
+            yield self.measure(number, raw_times)
+
+    def blocked_autorange(self, callback=None, min_run_time=0.2):
+        """Run blocks until `min_run_time` seconds have passed, and return their times."""
+        *_, found = self.blocks(callback, min_run_time, min_run_time)
+        return found
 
     def adaptive_autorange(self, threshold=0.1, *, min_run_time=0.01, max_run_time=10.0, callback=None):
         """Run blocks until the middle half of the times differs by less than `threshold` of their median."""
-        number, raw_times = self.block_size(min_run_time), []
-        while sum(raw_times) < max_run_time:
-            raw_times.append(self.timer.timeit(number))
-            if callback is not None:
-                callback(number, raw_times[-1])
-            found = self.measure(number, raw_times)
-            if sum(raw_times) >= min_run_time and len(raw_times) > 3 and found.iqr < threshold * found.median:
+        threshold = real(threshold, "threshold", "adaptive_autorange")
+        found: Any = None
+        for found in self.blocks(callback, min_run_time, max_run_time):
+            times = found.raw_times
+            if sum(times) >= min_run_time and len(times) > 3 and found.iqr < threshold * found.median:
                 break
-        return self.measure(number, raw_times)
+        return found
 
 
 class Compare:
@@ -132,9 +153,15 @@ class Compare:
     """
 
     def __init__(self, results):
-        self.results = list(results)
+        self.results = []
+        self.extend_results(results)
 
     def extend_results(self, results):
+        """Add measurements."""
+        results = listed(results, "results", "Compare", "iterable of Measurements")
+        for result in results:
+            if not isinstance(result, Measurement):
+                raise TensorValueError("MG-E201", f"Compare(): Expected an instance of `Measurement`, got {type(result)} instead.")
         self.results.extend(results)
 
     def trim_significant_figures(self):

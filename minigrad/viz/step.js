@@ -39,8 +39,9 @@
       near(lines[k]);
       slider.value = k + 1;
       slider.setAttribute("aria-valuetext", `step ${k + 1}: ${lines[k].textContent}`);
-      for (const e of all(root, "[data-back]")) e.disabled = k <= 0;
-      for (const e of all(root, "[data-forth]")) e.disabled = k >= last;
+      // Not `disabled`: a button that loses the focus would leave the keys to the page.
+      for (const e of all(root, "[data-back]")) e.setAttribute("aria-disabled", k <= 0);
+      for (const e of all(root, "[data-forth]")) e.setAttribute("aria-disabled", k >= last);
       for (const e of all(root, ".mg-here")) e.classList.remove("mg-here");
       for (const e of all(root, `[data-n="${lines[k].dataset.at}"]`)) {
         e.classList.add("mg-here");

@@ -69,6 +69,17 @@ def test_pages(site, browser, width, scheme):
     context.close()
 
 
+def test_arrow_keys_stay_on_the_page(site, browser):
+    """A step-through that lost the focus must not send the reader to another tutorial."""
+    page = browser.new_page()
+    page.goto(site + "tutorials/02_the_engine.html")
+    for key in ("ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(300)
+        assert page.url.endswith("/02_the_engine.html")
+    page.close()
+
+
 def test_formulas_are_set(site, browser):
     page = browser.new_page()
     page.goto(site + "tutorials/01_derivative_to_graph.html")
@@ -119,7 +130,7 @@ def test_a_tutorial_is_walked(site, browser, name):
     page.keyboard.press("Home")
     steps.locator("[data-do=predict]").click()
     asked = 0
-    while asked < 2 and not steps.locator("[data-do=forth]").is_disabled():
+    while asked < 2 and steps.locator("[data-do=forth]").get_attribute("aria-disabled") != "true":
         steps.locator("[data-do=forth]").click()
         if steps.locator(".mg-ask").count():
             asked += 1

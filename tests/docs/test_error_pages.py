@@ -28,7 +28,7 @@ def test_each_code_has_its_page_and_each_page_raises_its_code():
     for code in catalogue():
         text = pages[f"errors/{code}.md"]
         assert text.count(":class: raised") == 1 and f"\n# {code}  {catalogue()[code][0]}\n" in text
-        assert re.search(rf"minigrad\.explain\(\"{code}\"\)\n```", text), "the message, with its last line"
+        assert re.search(rf"mg\.explain\(\"{code}\"\)\n```", text), "the message, with its last line"
         assert f"({code}.md)" in pages["errors/codes.md"]
 
 

@@ -28,6 +28,11 @@ def test_search_finds(index, word, page):
     assert page in {index["docnames"][n] for n in numbers}, word
 
 
+def test_arrow_keys_do_not_leave_the_page():
+    """They belong to the step-throughs."""
+    assert re.search(r"NAVIGATION_WITH_KEYS: false", (HTML / "_static/documentation_options.js").read_text("utf-8"))
+
+
 def test_each_code_has_a_page():
     assert {path.stem for path in (HTML / "errors").glob("MG-E*.html")} == set(catalogue())
 

@@ -73,6 +73,18 @@ def test_building_again_gives_the_same_bytes(built, tmp_path, monkeypatch):
         assert path.read_bytes() == (tmp_path / "out" / path.relative_to(built)).read_bytes(), path
 
 
+def test_rubric_and_extras(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "try_set", lambda *args: [])
+    rubric = 'points = 6\nrubric = """\nFull: added, not\nwritten to.\nHalf: added.\nNone: replaced.\n"""\n'
+    toml = 'extras = ["simulator"]\n' + TOML.replace("points = 6\n", rubric)
+    building.build(write_set(tmp_path, set__toml=toml), tmp_path / "out", jobs=1)
+    text = (tmp_path / "out/solution/rubric.md").read_text()
+    assert "## Part 1: Add, 6 points\n\n* **Full:** added, not\nwritten to.\n* **Half:** added.\n" in text and "Part 2" not in text
+    assert not (tmp_path / "out/student/rubric.md").exists()
+    setup = zipfile.ZipFile(tmp_path / "out/tiny-gradescope.zip").read("setup.sh").decode()
+    assert setup.count("minigrad-autograd[grading,simulator]==") == 2
+
+
 def test_wheelhouse(tmp_path, monkeypatch):
     monkeypatch.setattr(building, "try_set", lambda *args: [])
     (tmp_path / "wheels").mkdir()
@@ -108,6 +120,8 @@ READ = {
     "no solutions": (dict(tiny__py="x = 1\n"), r"tiny\.py: there is no ### BEGIN SOLUTION"),
     "an open hidden test": (dict(tiny__py=SOURCE + "### BEGIN HIDDEN TESTS\n"), r"line 19: BEGIN HIDDEN TESTS has no END"),
     "parts and set": (dict(set__toml=TOML.replace("points = 10", "points = 11")), r"set\.toml: the parts have 10 points .* the set has 11"),
+    "a choice of all parts": (dict(set__toml="choose = 2\n" + TOML), r"set\.toml: choose = 2: expected .* fewer than the 2 there are"),
+    "a choice of unequal parts": (dict(set__toml="choose = 1\n" + TOML), r"set\.toml: choose = 1: each part needs 10 points, .* they have 6, 4"),
     "checks and part": (dict(test_public__py=PUBLIC.replace("@weight(6)", "@weight(5)")),
                         r"set\.toml: part 1 has 6 points, and its checks have 5 \(test_public\.py, line 9\)"),
     "a check of no part": (dict(test_hidden__py=HIDDEN + '\n\n@partial_credit(0)\n@number("7.1")\ndef test_more(set_score=None):\n    pass\n'),
@@ -183,22 +197,39 @@ def test_tokens_leave_layout_out():
 
 # ---- the sets that we ship ----------------------------------------------------------------------------------------------------
 
+def needs_packages(folder):
+    """Skip the test if a package that the set needs is not installed."""
+    if "simulator" in Set.read(folder).about.get("extras", ()):
+        pytest.importorskip("numba_cuda")
+
+
+@pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
+def test_every_part_has_a_rubric(folder):
+    homework = Set.read(folder)
+    text = building.rubric(homework)
+    for kind in ("Full", "Half", "None"):
+        assert text.count(f"* **{kind}:**") == len(homework.parts), kind
+
+
 @needs_fork
 @pytest.mark.skipif(not pure.PURE, reason="make homework builds all sets compiled")
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
 def test_homework(tmp_path, folder):
+    needs_packages(folder)
     # `build` refuses a set whose solution, skeleton or mutants are graded wrongly, or whose solution leaks.
     trials = building.build(folder, tmp_path / "out")
     homework = Set.read(folder)
     solution, skeleton, *mutants = trials
     assert solution.results["score"] == homework.points and skeleton.results["score"] == 0
-    assert all(trial.results["score"] < homework.points for trial in mutants)
+    everything = sum(part["points"] for part in homework.parts)      # with a choice more than the points of the set
+    assert all(sum(trial.results["extra_data"]["parts"].values()) < everything for trial in mutants)
     assert {number for trial in mutants for number in trial.failed} == {check.number for check in homework.checks}
     assert all(trial.results["execution_time"] < 60 for trial in trials)
 
 
 @pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
 def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
+    needs_packages(folder)
     # What students get runs until the first unfinished part is called. With all parts written it runs to its end, and the public
     # checks, run beside the notebook, pass.
     nbclient = pytest.importorskip("nbclient")

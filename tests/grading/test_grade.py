@@ -19,7 +19,7 @@ from minigrad.grading.__main__ import main
 from minigrad.grading.grade import for_gradescope, grade, junit, schema
 from minigrad.grading.sets import Set
 from minigrad.grading.submission import load
-from tests.grading.conftest import SOURCE, write_set
+from tests.grading.conftest import HIDDEN, SOURCE, TOML, write_set
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the grader needs os.fork")
 ROOT = Path(__file__).parents[2]
@@ -103,6 +103,35 @@ def test_junit(tiny, server, tmp_path):
     root = ElementTree.fromstring(junit(grade(tiny, write(tmp_path, "a", WRONG + "\nprint('\\x1b')"), server)))
     assert root.get("tests") == "2" and root.get("failures") == "1"
     assert root.findall("testcase")[1].find("failure").get("message") == "some numbers are wrong"
+
+
+@pytest.fixture(scope="module")
+def choice(tmp_path_factory):
+    """The tiny set, where the better one of two parts counts."""
+    toml = "choose = 1\n" + TOML.replace("points = 10", "points = 6").replace("points = 4", "points = 6")
+    hidden = HIDDEN.replace("partial_credit(4)", "partial_credit(6)").replace("set_score(right)", "set_score(right + 2)")
+    return Set.read(write_set(tmp_path_factory.mktemp("choice"), set__toml=toml, test_hidden__py=hidden))
+
+
+@pytest.mark.parametrize(("text", "score", "best", "failures"), [
+    (SOURCE, 6, "1", "0"), (WRONG, 6, "1", "0"), (SOURCE.replace("old.clone() + new", "old"), 6, "2", "0"), ("x = 1\n", 0, "1", "1")])
+def test_the_best_part_counts(choice, server, tmp_path, text, score, best, failures):
+    results = grade(choice, write(tmp_path, "a", text), server)
+    assert results["score"] == score and [test["number"][0] for test in results["tests"] if test["extra_data"]["counts"]] == [best]
+    assert f"of 1 checks passed: {score} of 6 points" in results["output"]
+    assert f"Only the best of 2 parts counts: part {best} (" in results["output"]
+    root = ElementTree.fromstring(junit(results))
+    assert root.get("failures") == failures and int(root.get("skipped")) == len(root.findall(".//skipped"))
+
+
+def test_a_class_with_a_choice(choice, tmp_path, capsys):
+    folder = write(tmp_path, "ann", SOURCE.replace("old.clone() + new", "old"))
+    class_report.grade_class(choice, [folder, write(tmp_path, "bob", "x = 1\n")], tmp_path / "report")
+    index, page = ((tmp_path / "report" / name).read_text() for name in ("index.html", "feedback/ann.html"))
+    assert "part 2 (Double), 6 points. Not counted: part 1 (Add), 0 points" in index and "part 2 (Double)" in page
+    assert "1.1 Gradients are added</h2>" not in page and "1.1 Gradients are added:" not in page and "2.1 Numbers are doubled: 6 of 6" in page
+    assert main(["grade", str(choice.folder), str(folder)]) == 0
+    assert "unused      0 of 6    1.1 Gradients are added\npassed " in capsys.readouterr().out
 
 
 def test_decorators():

@@ -60,7 +60,7 @@ def test_hostile(tiny, server, tmp_path, name):
     start = time.monotonic()
     (tmp_path / "tiny.py").write_text(SOURCE + "\n# %%\n" + program + "\n")
     check = tiny.checks[0]
-    found = server.check({"set": str(tiny.folder), "name": "tiny", "file": check.file, "function": check.function,
+    found = server.check({"set": str(tiny.folder), "name": "tiny", "file": check.file, "function": check.function, "imports": [], "environment": {},
                           "submission": str(tmp_path / "tiny.py"), "seed": 1, "limits": tiny.limits})
     assert found["outcome"] == "failed"
     assert any(text in found["reason"] for text in ([expected] if isinstance(expected, str) else expected)), found

@@ -25,7 +25,6 @@ LEFT_OUT = {
        for name in ("build", "grade", "class_report", "score", "submission", "integrity", "sets", "samples", "behaviours")},
     "minigrad.kernels.numpy_ref": "plain NumPy, which nothing in C stands behind; its C twins are called",
     "minigrad.run": "a program", "minigrad.utils.tensorboard": "needs TensorBoard", "minigrad.hub": "runs the code of a folder: any",
-    "minigrad.amp": "not called with everything yet", "minigrad.cuda.amp": "not called with everything yet",
 }
 # Namespaces with functions that compute numbers.
 COMPARED = ("minigrad", "minigrad.Tensor", "minigrad.nn.functional", "minigrad.linalg", "minigrad.special")
@@ -137,7 +136,8 @@ def subjects():
 
 
 # Functions that run as long as their argument says.
-PATIENT = {"chain", "ladder", "random_graph", "Transformer", "TransformerEncoder", "TransformerDecoder", "spawn", "start_processes"}
+PATIENT = {"chain", "ladder", "random_graph", "Transformer", "TransformerEncoder", "TransformerDecoder", "spawn", "start_processes",
+           "timeit", "blocked_autorange", "adaptive_autorange"}
 # Methods that Python calls with arguments of the right number and kind, or that end what they are called on.
 SPECIAL = {"__class__", "__class_getitem__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__del__", "__new__", "__reduce__",
            "__sizeof__", "__dir__", "__instancecheck__", "__subclasscheck__", "__init__"}

@@ -20,7 +20,7 @@ def test_the_error_is_printed_and_stops(capsys, error, code):
         fails()
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "RuntimeError: grad can be implicitly created only for scalar outputs"
-    assert said[-1] == '  help:     minigrad.explain("MG-E108")'
+    assert said[-1] == '  help:     mg.explain("MG-E108")'
     assert caught.value.code == "MG-E108"
 
 

@@ -47,11 +47,30 @@ def step_of(page):
     return int(page.inner_text(".mg-count").split()[1])
 
 
+def disabled(page, button):
+    return page.get_attribute(f"[data-do={button}]", "aria-disabled") == "true"
+
+
+def test_a_disabled_button_keeps_the_focus(show):
+    """The keys would otherwise go to the page: at the last step they would do nothing, or scroll."""
+    r = diamond()
+    page = show(mg.viz.step(r))
+    last = len(r.events)
+    page.evaluate(f"document.querySelector('.mg-step').mg.go({last - 2})")
+    page.focus("[data-do=forth]")
+    for key in ("Enter", "Enter"):      # to the last step, and once more
+        page.keyboard.press(key)
+        assert step_of(page) == last and page.evaluate("document.activeElement.dataset.do") == "forth"
+    assert disabled(page, "forth")
+    page.keyboard.press("ArrowLeft")
+    assert step_of(page) == last - 1 and not disabled(page, "forth")
+
+
 def test_buttons_and_keys(show):
     r = diamond()
     page = show(mg.viz.step(r))
     last = len(r.events)
-    assert step_of(page) == 1 and page.is_disabled("[data-do=back]") and not page.query_selector("details[open]")
+    assert step_of(page) == 1 and disabled(page, "back") and not page.query_selector("details[open]")
     page.click("[data-do=forth]")
     assert step_of(page) == 2
     page.focus(".mg-step")
@@ -101,7 +120,7 @@ def test_predict(show):
     page = show(mg.viz.step(r))
     page.click("[data-do=predict]")
     found = []
-    while not page.is_disabled("[data-do=forth]"):
+    while not disabled(page, "forth"):
         page.click("[data-do=forth]")
         question = page.query_selector(".mg-ask")
         if question is not None:

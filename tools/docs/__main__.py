@@ -12,6 +12,7 @@ import subprocess
 import sys
 import webbrowser
 
+from tools.docs.drawing import FACES
 from tools.docs.paths import HTML, ROOT, SOURCE
 from tools.docs.stage import stage
 
@@ -22,6 +23,9 @@ c.IPKernelApp.log_level = 40
 from ipykernel.compiler import XCachingCompiler
 XCachingCompiler.get_code_name = lambda self, raw_code, code, number: f"cell {number}"
 """
+# What the extra `docs` installs, and a folder without it lacks.
+NEEDED = ("sphinx", "myst_nb", "furo", "jupytext", "numba_cuda", "reportlab", "fontTools",
+          *[package for package, _ in FACES.values()])
 
 
 def build(arguments):
@@ -56,7 +60,7 @@ def main(arguments=None):
     parser.add_argument("--port", type=int, default=0, help="the port for --serve; any free port by default")
     parser.add_argument("--all", action="store_true", help="build every page again")
     chosen = parser.parse_args(arguments)
-    lacking = [name for name in ("sphinx", "myst_nb", "furo", "jupytext", "numba_cuda") if importlib.util.find_spec(name) is None]
+    lacking = [name for name in dict.fromkeys(NEEDED) if importlib.util.find_spec(name) is None]
     if lacking:
         print(f"the documentation needs {', '.join(lacking)}: pip install -e '.[docs]', or make docs", file=sys.stderr)
         return 1

@@ -135,6 +135,8 @@ PAGES = [
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
          "The backward of a pipeline stage, in one part or two."),
+    Page("pipelines", "minigrad.distributed.pipelining", "minigrad.distributed.pipelining", (),
+         "Stages and schedules of a pipeline whose ranks share a process."),
     Page("errors", "minigrad.errors", "minigrad.errors", (), "The classes of errors. What each code means: :doc:`/errors/codes`."),
 ]
 if (ROOT / "minigrad/viz").exists():

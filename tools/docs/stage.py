@@ -1,7 +1,7 @@
 """Gather the pages of the site in build/docs/source. A page that has not changed keeps its time, and Sphinx leaves it alone.
 
-Read next: contracts.py, coverage.py, differences.py, errors.py, notes.py, reference.py, tutorials.py. Each generates one kind of
-page.
+Read next: contracts.py, coverage.py, differences.py, errors.py, notes.py, reference.py, sheet.py,
+tutorials.py. Each generates one kind of page.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.docs import contracts, coverage, differences, errors, inventories, notes, reference, tutorials
+from tools.docs import contracts, coverage, differences, errors, inventories, notes, reference, sheet, tutorials
 from tools.docs.paths import DOCS, ROOT, SOURCE
 
 __all__ = ["Stage", "stage"]
@@ -60,7 +60,7 @@ def stage(folder=SOURCE):
     pages.write("_made/differences.md", differences.table())
     pages.write("_made/coverage.md", coverage.table())
     pages.write("reference/ops.md", op_table())
-    for part in (contracts, errors, reference, notes, tutorials):
+    for part in (contracts, errors, reference, notes, sheet, tutorials):
         part.write(pages)
     mathjax(pages)
     pages.sweep()

@@ -22,7 +22,7 @@ import numpy as np
 from cython.cimports.minigrad._core.graph.capi import find_recycler, has_shape, has_type, shape_key, type_number
 
 from minigrad._core.graph.upcalls import upcalls
-from minigrad.errors import AutogradTypeError, ShapeError
+from minigrad.errors import AutogradTypeError, DeviceError, ShapeError
 
 __all__ = ["BOOL", "COMPLEX", "CPU", "DTYPES", "FLOAT", "INTEGER", "Backend", "DType", "Device", "Meta", "Size",
            "add_bfloat16", "dtype_of", "dtype_of_numpy", "limits_of", "make_meta",
@@ -341,8 +341,8 @@ def backend_of(dtype, device):
     if dtype is None or dtype.index != BFLOAT16:
         return device.backend
     if device.backend.rounding is None:
-        raise ShapeError("MG-E310", f"minigrad computes with bfloat16 on the CPU only, not on {device}",
-                         fix="x.half(), for float16 on a GPU")
+        raise DeviceError("MG-E310", f"minigrad computes with bfloat16 on the CPU only, not on {device}",
+                          fix="x.half(), for float16 on a GPU")
     return device.backend.rounding
 
 

@@ -36,7 +36,7 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.primitive import Primitive, Source
 from minigrad._core.record.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
-from minigrad.errors import AutogradError, ShapeError
+from minigrad.errors import AutogradError, DtypeError, ShapeError
 
 SHAPE = cython.declare(cython.int, Source.SHAPE)
 ndarray = cython.declare(object, np.ndarray)
@@ -305,7 +305,7 @@ def all_have_dtype(args: tuple, dtype: DType) -> cython.bint:
 def check_cast(dtype: DType, target: TensorBase) -> object:
     """Raise if `dtype` has a higher category than the dtype of `target`."""
     if dtype.category > target._meta.dtype.category:
-        raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
+        raise DtypeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type "
                          f"{target._meta.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
     return None
 

@@ -1,6 +1,14 @@
 """The errors for operands that do not fit: on different devices, of shapes that do not broadcast, or too large."""
 
-from minigrad.errors import AutogradError, MinigradError, NumberOverflowError, OutOfMemoryError, ShapeError, TensorTypeError
+from minigrad.errors import (
+    AutogradError,
+    DeviceError,
+    MinigradError,
+    NumberOverflowError,
+    OutOfMemoryError,
+    ShapeError,
+    TensorTypeError,
+)
 
 __all__ = ["check_same_device", "has_history_error", "not_a_tensor_error", "translate_kernel_error"]
 
@@ -13,7 +21,7 @@ NO_BROADCAST = ("operands could not be broadcast", "shape mismatch", "could not 
 def check_same_device(op, first, tensor):
     """Raise if `first` and `tensor` are on different devices. Returns `first`, or `tensor` if `first` is None."""
     if first is not None and first._meta.device is not tensor._meta.device and first._meta.device != tensor._meta.device:
-        raise ShapeError(
+        raise DeviceError(
             "MG-E202", "Expected all tensors to be on the same device, but found at least two devices, "
             f"{first._meta.device} and {tensor._meta.device}, in {op.name}().",
             fix="move one of the tensors: x.to(y.device)")

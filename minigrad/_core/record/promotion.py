@@ -14,7 +14,7 @@ Mirrors ``torch.result_type`` (aten/src/ATen/native/TypeProperties.cpp, combine_
 import numpy as np
 
 from minigrad._core.graph.metadata import BOOL, COMPLEX, FLOAT, INTEGER, DType, dtype_of_numpy, named_dtype
-from minigrad.errors import AutogradTypeError, ShapeError
+from minigrad.errors import AutogradTypeError, DtypeError
 
 __all__ = ["as_dtype", "check_dtypes", "default_dtype", "dtype_of_number", "operands_dtype", "promote", "ranks_of", "result_dtype",
            "set_default_dtype"]
@@ -103,13 +103,13 @@ def ranks_of(operands):
 
 
 def check_dtypes(rule, dtype, ranks):
-    """Raise `ShapeError` if the op of `rule` does not support `dtype`, or operands with the dtypes in `ranks`."""
+    """Raise `DtypeError` if the op of `rule` does not support `dtype`, or operands with the dtypes in `ranks`."""
     if rule.refuses_complex is not None and dtype.category == COMPLEX:
-        raise ShapeError("MG-E203", rule.refuses_complex, found=dtype.name)
+        raise DtypeError("MG-E203", rule.refuses_complex, found=dtype.name)
     if rule.refuses_bool is not None and dtype.category == BOOL:
-        raise ShapeError("MG-E203", rule.refuses_bool)
+        raise DtypeError("MG-E203", rule.refuses_bool)
     if rule.refuses_any_bool is not None and any([d.category == BOOL for d, _ in ranks]):
-        raise ShapeError("MG-E203", rule.refuses_any_bool)
+        raise DtypeError("MG-E203", rule.refuses_any_bool)
 
 
 def as_dtype(dtype):

@@ -168,8 +168,8 @@ def error_freed(owner):
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
         f"freed). {owner.name()} has released its saved values.",
         node=owner.name(),
-        fix="call the first backward (or autograd.grad) with retain_graph=True. Specify retain_graph=True also "
-            "where two losses share a part of the graph; or run the forward again.",
+        fix="run the forward again before each backward; detach() a state that a loop carries over; add losses that share a part\n"
+            "of the graph. Only to backward twice through one graph, call the first backward with retain_graph=True.",
     )
 
 

@@ -31,7 +31,7 @@ from minigrad._core.graph.handle import add_hook
 from minigrad._core.graph.locks import registering
 from minigrad._core.graph.metadata import CPU
 from minigrad._core.surface.operators import Operators
-from minigrad.errors import AutogradError, AutogradTypeError
+from minigrad.errors import AutogradError, AutogradTypeError, DtypeError
 
 
 @cython.binding(False)
@@ -75,7 +75,7 @@ class Variable(Operators):
     @requires_grad.setter
     def requires_grad(self, value):
         if value is not True and value is not False:
-            raise AutogradError("MG-E112", "requires_grad must be a bool", found=type(value).__name__)
+            raise AutogradError("MG-E150", "requires_grad must be a bool", found=type(value).__name__)
         if self._node is not None:
             raise AutogradError(
                 "MG-E113", "you can only change requires_grad flags of leaf variables.", node=self._node.name(),
@@ -84,13 +84,13 @@ class Variable(Operators):
             raise AutogradError("MG-E123", "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
                                 fix="clone() it to get a normal tensor")
         if value and not self._meta.dtype.differentiable:
-            raise AutogradError("MG-E112", "only Tensors of floating point dtype can require gradients",
+            raise DtypeError("MG-E112", "only Tensors of floating point dtype can require gradients",
                                 found=self._meta.dtype.name, fix="x.float().requires_grad_()")
         self._leaf_requires_grad = value
 
     @requires_grad.deleter
     def requires_grad(self):
-        raise AutogradError("MG-E112", "requires_grad must be a bool", found="del x.requires_grad", fix="x.requires_grad = False")
+        raise AutogradError("MG-E150", "requires_grad must be a bool", found="del x.requires_grad", fix="x.requires_grad = False")
 
     @property
     def is_leaf(self):

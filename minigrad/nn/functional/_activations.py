@@ -25,7 +25,7 @@ import numpy as np
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, DtypeError, ShapeError, TensorValueError
 from minigrad.ops import abs, reshape, softmax, tanh, where
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import convert_number, dimension, number, real, tensor_argument, truth, wrong_type
@@ -77,7 +77,7 @@ def require_floating(name, x):
 def require_real(name, x):
     """Return `x`; raise unless it is a tensor of real floating point numbers."""
     if tensor_argument(name, x).dtype.is_complex:
-        raise ShapeError("MG-E203", f"{name} is not implemented for complex numbers", found=x.dtype.name)
+        raise DtypeError("MG-E203", f"{name} is not implemented for complex numbers", found=x.dtype.name)
     return require_floating(name, x)
 
 
@@ -85,7 +85,7 @@ def require_ordered(name, x, *numbers):
     """Return `x`; raise unless `x` and `numbers` can be compared: a tensor of real floating point numbers and real numbers."""
     require_floating(name, x)
     if x.dtype.is_complex or any([isinstance(n, (complex, np.complexfloating)) for n in numbers]):
-        raise ShapeError("MG-E203", Ordering.refuses_complex, found=x.dtype.name)
+        raise DtypeError("MG-E203", Ordering.refuses_complex, found=x.dtype.name)
     return x
 
 
@@ -97,7 +97,7 @@ def real_factor(value, x):
 def reject_integers(name, x):
     """Raise if the tensor `x` has an integer dtype."""
     if not x.dtype.differentiable:
-        raise ShapeError("MG-E203", f'"{name}" not implemented for {x.dtype.name}', fix="input.float()")
+        raise DtypeError("MG-E203", f'"{name}" not implemented for {x.dtype.name}', fix="input.float()")
 
 
 def has_integers(x):
@@ -189,7 +189,7 @@ def celu(input: Tensor, alpha: Number = 1.0, inplace: bool = False) -> Tensor:
     """
     alpha = number(alpha, "alpha", "celu")
     if alpha == 0:
-        raise ShapeError("MG-E332", "ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise ArgumentError("MG-E332", "ZeroDivisionError: alpha cannot be 0 for CELU")
     return apply_rule("celu", Celu, require_real("celu", input), (alpha,), inplace, CeluInPlace)
 
 
@@ -211,7 +211,7 @@ def gelu(input: Tensor, *, approximate: Literal['none', 'tanh'] = "none") -> Ten
     if not isinstance(approximate, str):
         raise wrong_type("gelu", "approximate", "str", approximate)
     if approximate not in ("none", "tanh"):
-        raise ShapeError("MG-E332", "approximate argument must be either none or tanh.", found=repr(approximate))
+        raise ArgumentError("MG-E332", "approximate argument must be either none or tanh.", found=repr(approximate))
     return apply_rule("gelu", Gelu, require_real("gelu", input), (approximate,))
 
 
@@ -380,7 +380,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """
     lambd = number(lambd, "lambd", "softshrink")
     if isinstance(lambd, complex) or not 0 <= lambd < math.inf:
-        raise ShapeError("MG-E332", "lambda must be in range [0, infinity)", found=f"{lambd}")
+        raise ArgumentError("MG-E332", "lambda must be in range [0, infinity)", found=f"{lambd}")
     return apply_rule("softshrink", Softshrink, require_ordered("softshrink", input), (lambd,))
 
 
@@ -397,7 +397,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([-1., 0., 2.])
     """
     if isinstance(lambd, complex):
-        raise ShapeError("MG-E203", "value cannot be converted to type float without overflow", found=f"lambd={lambd}")
+        raise DtypeError("MG-E203", "value cannot be converted to type float without overflow", found=f"lambd={lambd}")
     lambd = real(lambd, "lambd", "hardshrink")
     return apply_rule("hardshrink", Hardshrink, require_ordered("hardshrink", input), (lambd,))
 
@@ -450,7 +450,7 @@ def glu(input: Tensor, dim: int | None = -1) -> Tensor:
         raise ShapeError("MG-E205", "glu does not support scalars because halving size must be even")
     at = dimension(dim, input.ndim)
     if input.dtype.is_complex:
-        raise ShapeError("MG-E203", "glu is not implemented for complex numbers", found=input.dtype.name)
+        raise DtypeError("MG-E203", "glu is not implemented for complex numbers", found=input.dtype.name)
     if input.shape[at] % 2:
         raise ShapeError("MG-E204", f"Halving dimension must be even, but dimension {at} is size {input.shape[at]}")
     reject_integers("glu", input)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.creation import ones
 from minigrad.dtypes import bool_
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.nn.functional._dropout import dropout
 from minigrad.ops import matmul, reshape, softmax, transpose, tril, where
 from minigrad.ops.base.autocast import cast_operands
@@ -68,7 +68,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
         tensor_argument("scaled_dot_product_attention", attn_mask, "attn_mask", 4)
     dropout_p = real(dropout_p, "dropout_p", "scaled_dot_product_attention")
     if attn_mask is not None and is_causal:
-        raise ShapeError("MG-E332", "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+        raise ArgumentError("MG-E332", "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key, value = [repeat_heads(x, query.shape[-3] if query.ndim > 2 else 1) for x in (key, value)]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else real(scale, "scale", "scaled_dot_product_attention")

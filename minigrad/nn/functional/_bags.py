@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.creation import arange, tensor, zeros
 from minigrad.dtypes import int64
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, TensorValueError
 from minigrad.nn.functional._embedding import embedding
 from minigrad.ops import bincount, index_add, stack
 from minigrad.ops.base.rule import integer, tensor_argument
@@ -77,10 +77,11 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
             raise TensorValueError("MG-E332", "offsets has to be a 1D Tensor")
         starts = offsets.tolist()
         if starts and starts[0] != 0:
-            raise ShapeError("MG-E332", "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-                             f"position 0. However, got {starts[0]}")
+            raise ArgumentError("MG-E332", "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                                f"position 0. However, got {starts[0]}")
         if starts and starts[-1] > input.numel():
-            raise ShapeError("MG-E332", f"offsets[-1] can not be greater than input's length {input.numel()}, but got {starts[-1]}")
+            raise ArgumentError("MG-E332", f"offsets[-1] can not be greater than input's length {input.numel()}, but got "
+                                f"{starts[-1]}")
         starts = starts[:-1] if include_last_offset else starts
     else:
         raise TensorValueError("MG-E332", f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.creation import arange, full, tensor, zeros
 from minigrad.dtypes import int64
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops import cat, logsumexp, stack, where
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, integer, tensor_argument
@@ -63,7 +63,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     single = log_probs.ndim == 2
     lp = log_probs.unsqueeze(1) if single else log_probs
     if lp.ndim != 3:
-        raise ShapeError("MG-E332", f"log_probs must have 2 or 3 dimensions, got {log_probs.ndim}")
+        raise ArgumentError("MG-E332", f"log_probs must have 2 or 3 dimensions, got {log_probs.ndim}")
     inputs, sizes = as_lengths(input_lengths, "input_lengths"), as_lengths(target_lengths, "target_lengths")
     blank, zero_infinity = integer(blank, "blank", "ctc_loss"), flag(zero_infinity, "zero_infinity", "ctc_loss")
     check_lengths(lp, targets, inputs, sizes, blank)
@@ -89,23 +89,23 @@ def check_lengths(lp, targets, inputs, sizes, blank):
     """Raise unless the lengths and the blank fit the tensors."""
     steps, count, classes = lp.shape
     if not lp.is_floating_point():
-        raise ShapeError("MG-E203", f'"ctc_loss" not implemented for {lp.dtype}')
+        raise DtypeError("MG-E203", f'"ctc_loss" not implemented for {lp.dtype}')
     if not 0 <= blank < classes:
-        raise ShapeError("MG-E332", f"blank must be in label range, which is 0 to {classes - 1}, got {blank}")
+        raise ArgumentError("MG-E332", f"blank must be in label range, which is 0 to {classes - 1}, got {blank}")
     for name, lengths in (("input_lengths", inputs), ("target_lengths", sizes)):
         if len(lengths) != count:
-            raise ShapeError("MG-E332", f"{name} must be of size batch_size", expected=str(count), found=str(len(lengths)))
+            raise ArgumentError("MG-E332", f"{name} must be of size batch_size", expected=str(count), found=str(len(lengths)))
         if min(lengths) < 0:
-            raise ShapeError("MG-E332", f"{name} must not be negative", found=str(min(lengths)))
+            raise ArgumentError("MG-E332", f"{name} must not be negative", found=str(min(lengths)))
     if max(inputs) > steps:
-        raise ShapeError("MG-E332", f"Expected input_lengths to have value at most {steps}, but got value {max(inputs)}")
+        raise ArgumentError("MG-E332", f"Expected input_lengths to have value at most {steps}, but got value {max(inputs)}")
     longest = targets.shape[1] if targets.ndim == 2 else targets.numel()
     if targets.ndim == 2 and (targets.shape[0] != count or max(sizes) > longest):
-        raise ShapeError("MG-E332", f"Expected tensor to have size at least {max(sizes)} at dimension 1, but got size "
-                         f"{list(targets.shape)} for argument #2 'targets'")
+        raise ArgumentError("MG-E332", f"Expected tensor to have size at least {max(sizes)} at dimension 1, but got size "
+                            f"{list(targets.shape)} for argument #2 'targets'")
     if targets.ndim < 2 and sum(sizes) != longest:
-        raise ShapeError("MG-E332", "the target lengths must sum to the number of targets", expected=str(longest),
-                         found=str(sum(sizes)))
+        raise ArgumentError("MG-E332", "the target lengths must sum to the number of targets", expected=str(longest),
+                            found=str(sum(sizes)))
 
 
 def pad_targets(targets, sizes, blank, device):

@@ -9,7 +9,7 @@ from __future__ import annotations
 # (the results of ops have no types inside the package)
 from minigrad._core.record.apply import call
 from minigrad._core.surface.variable import new_tensor
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import DtypeError, ShapeError, TensorValueError
 from minigrad.ops.base.rule import real, tensor_argument, truth
 from minigrad.ops.index.masking import NativeDropout
 from minigrad.random._generator import stream
@@ -42,12 +42,12 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if not 0 <= p <= 1:
         raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
     if not input.dtype.differentiable and training and 0 < p < 1:
-        raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
+        raise DtypeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
                          found=input.dtype.name, fix="input.float()")
     if not training or p == 0 or input.numel() == 0:
         return input
     if input.dtype.is_complex and p < 1:
-        raise ShapeError("MG-E203", "dropout is not implemented for complex numbers", found=input.dtype.name)
+        raise DtypeError("MG-E203", "dropout is not implemented for complex numbers", found=input.dtype.name)
     if input.is_cuda and p < 1 and not inplace and input.dtype.is_floating_point:
         return call(NativeDropout.op, (input, stream(None), p))[0]    # pyright: ignore[reportIndexIssue]
     kernels = input._meta.backend.kernels
@@ -63,7 +63,7 @@ def draw_mask(name, input, p, shape):
     if not 0 <= p <= 1:
         raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
     if not input.dtype.differentiable:
-        raise ShapeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
+        raise DtypeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
                          found=input.dtype.name, fix="input.float()")
     drawn = input._meta.backend.kernels.bernoulli(stream(None), tuple(shape), 1 - p, input.dtype.numpy)
     return new_tensor(Tensor, drawn, False, input.device)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 # (the results of ops have no types inside the package)
 from minigrad._core.record.apply import call
 from minigrad.autograd.grad_mode import no_grad
-from minigrad.errors import AutogradAssertionError, OutOfRangeError, ShapeError
+from minigrad.errors import AutogradAssertionError, DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
 from minigrad.ops.base.rule import integer, outside, real, tensor_argument, truth
 from minigrad.ops.linalg.norms import vector_norm
@@ -56,7 +56,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     if weight.ndim != 2:
         raise ShapeError("MG-E205", "'weight' must be 2-D", found=f"{weight.ndim} dimensions")
     if input.dtype.name not in ("int64", "int32"):
-        raise ShapeError("MG-E203", "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+        raise DtypeError("MG-E203", "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
                          f"Int; but got {input.dtype.name} instead", fix="input.long()")
     truth(sparse, "sparse", "embedding")
     rows = weight.shape[0]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 # pyright: reportIndexIssue=false, reportOptionalMemberAccess=false
 # (the results of ops have no types inside the package)
 from minigrad.creation import linspace, ones, zeros
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorValueError
 from minigrad.ops import cat, floor, gather, matmul, stack, where
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, in_words, integers, tensor_argument
@@ -153,13 +153,13 @@ def check_sampling(input, grid, mode):
     tensor_argument("grid_sample", grid, "grid", 2)
     shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.dtype is not grid.dtype:
-        raise ShapeError("MG-E203", "grid_sampler(): expected input and grid to have same dtype, but input has "
+        raise DtypeError("MG-E203", "grid_sampler(): expected input and grid to have same dtype, but input has "
                          f"{input.dtype.name} and grid has {grid.dtype.name}", fix="grid.to(input.dtype)")
     if input.ndim not in (4, 5) or input.ndim != grid.ndim:
         raise ShapeError("MG-E205", "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got "
                          f"{shapes}")
     if mode == "bicubic" and input.ndim == 5:
-        raise ShapeError("MG-E302", "grid_sampler(): bicubic interpolation only supports 4D input")
+        raise ArgumentError("MG-E302", "grid_sampler(): bicubic interpolation only supports 4D input")
     if input.shape[0] != grid.shape[0]:
         raise ShapeError("MG-E205", f"grid_sampler(): expected grid and input to have same batch size, but got {shapes}")
     if grid.shape[-1] != input.ndim - 2:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad.creation import zeros_like
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.nn.functional import _activations as activations
 from minigrad.ops import clamp_min, cumprod, where
 from minigrad.ops.base.autocast import autocasts
@@ -58,7 +58,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     if input.ndim not in (1, 2) or input.shape != target.shape:
         raise ShapeError("MG-E204", f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if target.dtype.name != "int64":
-        raise ShapeError("MG-E203", f"expected scalar type Long but found {target.dtype.name}", fix="target.long()")
+        raise DtypeError("MG-E203", f"expected scalar type Long but found {target.dtype.name}", fix="target.long()")
     x, y = (input, target) if input.ndim == 2 else (input.unsqueeze(0), target.unsqueeze(0))
     valid = cumprod((y >= 0).to(x.dtype), 1)
     index = y.clamp(min=0)
@@ -72,7 +72,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
 def slope_bound(value, name):
     """A bound of rrelu as a number, where a complex one has the class of torch's error."""
     if isinstance(value, complex):
-        raise ShapeError("MG-E203", "value cannot be converted to type double without overflow", found=f"{name}={value}")
+        raise DtypeError("MG-E203", "value cannot be converted to type double without overflow", found=f"{name}={value}")
     return real(value, name, "rrelu")
 
 
@@ -94,7 +94,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     lower, upper = slope_bound(lower, "lower"), slope_bound(upper, "upper")
     flag(training, "training", "rrelu")
     if lower > upper:
-        raise ShapeError("MG-E332", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+        raise ArgumentError("MG-E332", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return activations.leaky_relu(input, (lower + upper) / 2, inplace)
     slope = zeros_like(input).detach().uniform_(lower, upper)

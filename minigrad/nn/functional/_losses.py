@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.apply import call
 from minigrad._core.record.forward_ad import tangent_of
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorValueError
 from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, sum, where
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.precision import in_float32
@@ -70,7 +70,7 @@ def check_differentiable(name, *tensors):
 def cast_loss(name, loss, like):
     """Cast the loss to the dtype of the tensor `like`. Raise if that is an integer dtype."""
     if not like.dtype.differentiable:
-        raise ShapeError("MG-E203", f"{name}(): result type {loss.dtype.name} can't be cast to the desired output type "
+        raise DtypeError("MG-E203", f"{name}(): result type {loss.dtype.name} can't be cast to the desired output type "
                          f"{like.dtype.name}",
                          fix="convert the integers: x.float()")
     return cast(loss, like.dtype)
@@ -126,7 +126,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     reduction = reduction_of(reduction, size_average, reduce)
     beta = real(beta, "beta", "smooth_l1_loss")
     if beta < 0:
-        raise ShapeError("MG-E332", "smooth_l1_loss does not support negative values for beta.")
+        raise ArgumentError("MG-E332", "smooth_l1_loss does not support negative values for beta.")
     check_differentiable("smooth_l1_loss", input, target)
     if beta == 0:
         return absolute_error(input, target, reduction)
@@ -172,7 +172,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     reduction = reduction_of(reduction, None, None)
     delta = real(delta, "delta", "huber_loss")
     if delta <= 0:
-        raise ShapeError("MG-E332", "huber_loss does not support non-positive values for delta.")
+        raise ArgumentError("MG-E332", "huber_loss does not support non-positive values for delta.")
     check_differentiable("huber_loss", input, target)
     each = NONE if weight is not None else NUMBER_OF[reduction]
     loss = cast_loss("huber_loss", call(HuberLoss.op, (*match("huber_loss", input, target), each, delta)), input)
@@ -205,14 +205,14 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
         raise TensorValueError("MG-E204", f"Using a target size ({target.shape}) that is different to the input size "
                                f"({input.shape}) is deprecated. Please ensure they have the same size.")
     if input.dtype is not target.dtype:
-        raise ShapeError("MG-E203", f"Found dtype {target.dtype.name} but expected {input.dtype.name}",
+        raise DtypeError("MG-E203", f"Found dtype {target.dtype.name} but expected {input.dtype.name}",
                          fix="target.to(input.dtype)")
     check_differentiable("binary_cross_entropy", input)
     if weight is not None:
         tensor_argument("binary_cross_entropy", weight, "weight", 3)
     if input.numel() and not input.is_meta and not (amin(input.detach()).item() >= 0 and amax(input.detach()).item() <= 1):
-        raise ShapeError("MG-E332", "all elements of input should be between 0 and 1",
-                         fix="sigmoid(input), or the form with_logits")
+        raise ArgumentError("MG-E332", "all elements of input should be between 0 and 1",
+                            fix="sigmoid(input), or the form with_logits")
     if not constant_factor(weight, input):
         return weight_and_reduce(call(BinaryCrossEntropy.op, (input, target, None, NONE)), weight, reduction)
     return call(BinaryCrossEntropy.op, (input, target, weight, NUMBER_OF[reduction]))
@@ -299,7 +299,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     check_tensors("kl_div", input, target)
     flag(log_target, "log_target", "kl_div")
     if not (input.dtype.differentiable and target.dtype.differentiable):
-        raise ShapeError("MG-E203", "kl_div: Integral inputs not supported.", fix="target.float()")
+        raise DtypeError("MG-E203", "kl_div: Integral inputs not supported.", fix="target.float()")
     batch = isinstance(reduction, str) and reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
     if reduction == "mean":

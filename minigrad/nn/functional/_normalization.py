@@ -26,7 +26,7 @@ from minigrad._core.record.apply import call
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
 from minigrad.dtypes import finfo, float32
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorValueError
 from minigrad.nn.functional._padding import pad
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
 from minigrad.ops.base.out import into
@@ -109,7 +109,7 @@ def layer_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Ten
             and (weight is not None or bias is not None):
         return cast(layer_norm(cast(input, float32), normalized_shape, weight, bias, eps), input.dtype)
     if any(value is not None and value.dtype is not input.dtype for value in (weight, bias)):
-        raise ShapeError("MG-E203", "layer_norm(): mixed dtype: all inputs must share same datatype.",
+        raise DtypeError("MG-E203", "layer_norm(): mixed dtype: all inputs must share same datatype.",
                          found=", ".join(value.dtype.name for value in (input, weight, bias) if value is not None))
     if input.numel() == 0:
         return scale_and_shift(input * 1, weight, bias)
@@ -169,7 +169,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     batch, channels = input.shape[:2]
     eps = real(eps, "eps", "group_norm")
     if integer(num_groups, "num_groups", "group_norm") <= 0:
-        raise ShapeError("MG-E302", f"Expected num groups to be greater than 0, got {num_groups}")
+        raise ArgumentError("MG-E302", f"Expected num groups to be greater than 0, got {num_groups}")
     if batch * channels // num_groups * math.prod(input.shape[2:]) == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 value per channel when training, got input size "
                                f"{list(input.shape)}")
@@ -241,7 +241,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         if value is not None:
             tensor_argument("batch_norm", value, name)
         if value is None and name.startswith("running") and not training:
-            raise ShapeError("MG-E332", f"{name} must be defined in evaluation mode")
+            raise ArgumentError("MG-E332", f"{name} must be defined in evaluation mode")
         if value is not None and value.numel() != channels:
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
     if count and has_rule(input, weight, bias):
@@ -307,7 +307,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
             raise ShapeError("MG-E204", f"instance_norm(): {name} must have one dimension", found=f"{value.ndim}")
     if not truth(use_input_stats, "use_input_stats", "instance_norm"):
         if running_mean is None or running_var is None:
-            raise ShapeError("MG-E332", "Expected running_mean and running_var to be defined when use_input_stats is false")
+            raise ArgumentError("MG-E332", "Expected running_mean and running_var to be defined when use_input_stats is false")
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     count = math.prod(input.shape[2:])
     if count == 1:
@@ -368,7 +368,7 @@ def local_response_norm(input: Tensor, size: int | Sequence[int], alpha: Number 
     if input.ndim < 3:
         raise TensorValueError("MG-E332", f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
     if size < 1:
-        raise ShapeError("MG-E332", "local_response_norm(): size must be positive", found=str(size))
+        raise ArgumentError("MG-E332", "local_response_norm(): size must be positive", found=str(size))
     if not input.numel():
         return input
     squares = reshape(input * input, (input.shape[0], 1, input.shape[1], -1))

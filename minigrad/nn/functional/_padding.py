@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.creation import arange
 from minigrad.dtypes import int64
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops import index_select
 from minigrad.ops.base.rule import integer, number, tensor_argument, wrong_type
 from minigrad.ops.nn.padding import PADS, ConstantPadNd
@@ -94,7 +94,7 @@ def check_mode(input, pad, mode, value):
         raise AutogradNotImplementedError("MG-E332", f"Unrecognised padding mode {mode}",
                                           expected="'constant', 'reflect', 'replicate' or 'circular'")
     if value not in (None, 0):
-        raise ShapeError("MG-E332", f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise ArgumentError("MG-E332", f'Padding mode "{mode}" doesn\'t take in value argument')
     if len(pad) not in (2, 4, 6) or input.ndim - len(pad) // 2 not in (1, 2):
         raise AutogradNotImplementedError("MG-E332", f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.",
                                           expected="padding of the last 1, 2 or 3 dimensions of a tensor with one or two more")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 from minigrad._core.graph.broadcasting import broadcast_shape
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import DtypeError, ShapeError, TensorValueError
 from minigrad.nn.functional._losses import check_tensors
 from minigrad.ops import clamp_min, expand, minimum, sqrt, sum, where
 from minigrad.ops.base.autocast import autocasts
@@ -55,7 +55,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int | None = 1, eps: float = 
     eps = real(eps, "eps", "cosine_similarity")
     x1, x2 = promote_tensors("cosine_similarity", x1, x1, x2)
     if not x1.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"expected common dtype to be floating point, yet common dtype is {x1.dtype.name}")
+        raise DtypeError("MG-E203", f"expected common dtype to be floating point, yet common dtype is {x1.dtype.name}")
     shape = broadcast_shape([x1._meta, x2._meta])
     a, b = [expand(x, shape) for x in (x1, x2)]
     return sum(a / clamp_min(vector_norm(a, 2, dim, True), eps) * (b / clamp_min(vector_norm(b, 2, dim, True), eps)), dim)

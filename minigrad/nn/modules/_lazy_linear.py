@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad.autograd.grad_mode import no_grad
+from minigrad.errors import OutOfRangeError
 from minigrad.nn.modules.lazy import LazyModuleMixin
 from minigrad.nn.modules.linear import Linear
 from minigrad.nn.parameter import UninitializedParameter
@@ -55,7 +56,9 @@ class LazyLinear(LazyModuleMixin, Linear):
         Args:
             input (Tensor): the input of the first call.
         """
-        tensor_argument("LazyLinear", input)
+        if tensor_argument("LazyLinear", input).ndim == 0:
+            raise OutOfRangeError("MG-E301", "LazyLinear: expected input of shape (..., features)",
+                                  found="a tensor without dimensions")
         if self.has_uninitialized_params():
             with no_grad():
                 self.in_features = input.shape[-1]

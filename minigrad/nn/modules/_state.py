@@ -13,11 +13,14 @@ Mirrors ``torch/nn/modules/module.py``. Read next: ``_loading.py``.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import MutableMapping
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance
 from minigrad._core.graph.handle import add_hook
 from minigrad.errors import MinigradError
 from minigrad.nn.parameter import is_lazy
+from minigrad.ops.base.rule import truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,9 +49,12 @@ def state_dict(module: Module, *, destination: dict[str, Any] | None = None, pre
     >>> list(nn.Linear(2, 1).state_dict())
     ['weight', 'bias']
     """
+    instance(prefix, str, "prefix", "state_dict")
+    keep_vars = truth(keep_vars, "keep_vars", "state_dict")
     if destination is None:
         destination = OrderedDict()
         setattr(destination, "_metadata", OrderedDict())        # noqa: B010 (type checkers do not know this attribute)
+    instance(destination, MutableMapping, "destination", "state_dict", "dict")
     metadata = local_metadata(module)
     if hasattr(destination, "_metadata"):
         destination._metadata[prefix[:-1]] = metadata       # pyright: ignore[reportAttributeAccessIssue]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING
 
-from minigrad.errors import ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn.modules.container import Sequential
 from minigrad.nn.modules.linear import Linear
@@ -103,12 +103,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         tensor_argument("AdaptiveLogSoftmaxWithLoss", target_, "target_", 2)
         single = target_.ndim == 0
         if input_.ndim != target_.ndim + 1 or (not single and input_.shape[0] != target_.shape[0]):
-            raise ShapeError("MG-E332", "Input and target should have the same size in the batch dimension, and the input has one "
-                             "dimension more.", found=f"{list(input_.shape)} and {list(target_.shape)}")
+            raise ArgumentError("MG-E332", "Input and target should have the same size in the batch dimension, and the input has "
+                                "one dimension more.", found=f"{list(input_.shape)} and {list(target_.shape)}")
         x, y = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
         if y.numel() and not 0 <= y.min().item() <= y.max().item() < self.n_classes:
-            raise ShapeError("MG-E332", f"Target values should be in [0, {self.n_classes - 1}], but values in range "
-                             f"[{y.min().item()}, {y.max().item()}] were found. ")
+            raise ArgumentError("MG-E332", f"Target values should be in [0, {self.n_classes - 1}], but values in range "
+                                f"[{y.min().item()}, {y.max().item()}] were found. ")
         head = F.log_softmax(self.head(x), 1)
         place = y.clamp(max=self.shortlist_size - 1)        # of the class, or of its cluster, in the head
         parts = []

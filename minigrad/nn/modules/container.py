@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from minigrad.nn.modules.lists import *  # noqa: F403  (PyTorch has them in this file)
 from minigrad.nn.modules.module import Module
+from minigrad.ops.base.rule import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -53,7 +53,7 @@ class Sequential(Module):
     def _name(self, index):
         names = list(self._modules)
         try:
-            return names[operator.index(index)]
+            return names[integer(index, "index", type(self).__name__)]
         except IndexError:
             raise IndexError(f"index {index} is out of range") from None
 
@@ -124,7 +124,7 @@ class Sequential(Module):
         """
         if not isinstance(module, Module):
             raise TypeError(f"module should be of type: {Module}")
-        if not -len(self) <= index <= len(self):
+        if not -len(self) <= integer(index, "index", "insert") <= len(self):
             raise IndexError(f"Index out of range: {index}")
         modules = list(self)
         modules.insert(index, module)

@@ -15,7 +15,7 @@ class DistributedDataParallel(Module):
     Traceback (most recent call last):
     NotImplementedError: minigrad has no torch.nn.parallel.DistributedDataParallel
       fix:      train in one process: if minigrad.distributed.is_initialized(): ...
-      help:     minigrad.explain("MG-E510")
+      help:     mg.explain("MG-E510")
     """
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0, **options):

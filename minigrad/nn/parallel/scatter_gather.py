@@ -111,6 +111,6 @@ def replicate(network, devices, detach=False):
     Traceback (most recent call last):
     NotImplementedError: minigrad has no torch.nn.parallel.replicate
       fix:      compute on one device: network(inputs)
-      help:     minigrad.explain("MG-E510")
+      help:     mg.explain("MG-E510")
     """
     raise absent("torch.nn.parallel.replicate", "compute on one device: network(inputs)")

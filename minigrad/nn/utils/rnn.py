@@ -22,7 +22,7 @@ from minigrad.creation import arange, empty_like, tensor
 from minigrad.dtypes import int64
 from minigrad.errors import AutogradAssertionError, ShapeError, TensorValueError
 from minigrad.ops import cat, index_select, split, stack, transpose, unbind
-from minigrad.ops.base.rule import integer, tensor_argument
+from minigrad.ops.base.rule import flag, integer, tensor_argument, truth
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
             filling = x.new_full((longest - x.shape[0], *rest), padding_value)
             x = cat([filling, x] if padding_side == "left" else [x, filling])
         padded.append(x)
-    return stack(padded, 0 if batch_first else 1)
+    return stack(padded, 0 if flag(batch_first, "batch_first", "pad_sequence") else 1)
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
@@ -92,7 +92,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     """
     tensor_argument("unpad_sequence", padded_sequences, "padded_sequences")
     tensor_argument("unpad_sequence", lengths, "lengths", 2)
-    x = padded_sequences if batch_first else transpose(padded_sequences, 0, 1)
+    x = padded_sequences if truth(batch_first, "batch_first", "unpad_sequence") else transpose(padded_sequences, 0, 1)
     return [row[:length] for row, length in zip(unbind(x), lengths.tolist())]
 
 
@@ -207,7 +207,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     tensor([1., 4., 2., 5., 3.])
     """
     tensor_argument("pack_padded_sequence", input, "input")
-    x = transpose(input, 0, 1) if batch_first else input
+    x = transpose(input, 0, 1) if flag(batch_first, "batch_first", "pack_padded_sequence") else input
     if isinstance(lengths, Tensor):
         if lengths.ndim != 1 or lengths.dtype is not int64:
             raise ShapeError("MG-E362", "'lengths' argument should be a 1D CPU int64 tensor",
@@ -216,7 +216,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     lengths = [integer(length, "lengths", "pack_padded_sequence", "list of ints")
                for length in listed(lengths, "lengths", "pack_padded_sequence", "list of ints or Tensor")]
     order = None
-    if not enforce_sorted:
+    if not truth(enforce_sorted, "enforce_sorted", "pack_padded_sequence"):
         places = sorted(range(len(lengths)), key=lambda i: -lengths[i])
         lengths = [lengths[i] for i in places]
         order = tensor(places, dtype=int64, device=input.device)
@@ -258,6 +258,7 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
             [4., 5., 0.]]), tensor([3, 2]))
     """
     instance(sequence, PackedSequence, "sequence", "pad_packed_sequence")
+    flag(batch_first, "batch_first", "pad_packed_sequence")
     sizes = sequence.batch_sizes.tolist()
     longest = len(sizes)
     if total_length is not None:

@@ -84,7 +84,8 @@ class SpectralNorm:
 
         Raises:
             RuntimeError: the weight has a spectral norm.
-            ValueError: the weight is missing, or has no values yet.
+            KeyError: there is no such weight.
+            ValueError: the weight has no values yet.
         """
         if find_hook(module, SpectralNorm, name) is not None:
             raise ArgumentError("MG-E367", f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -138,7 +139,8 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
     Raises:
         RuntimeError: the weight has a spectral norm.
-        ValueError: `n_power_iterations` is not positive, or there is no such weight.
+        ValueError: `n_power_iterations` is not positive.
+        KeyError: there is no such weight.
 
     >>> layer = nn.utils.spectral_norm(nn.Linear(3, 2))
     >>> list(layer.state_dict())

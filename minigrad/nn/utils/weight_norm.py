@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from minigrad._arguments import instance
-from minigrad.errors import ArgumentError, TensorValueError
+from minigrad.errors import ArgumentError, MinigradError, TensorValueError
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter, is_lazy
 from minigrad.nn.utils.parametrizations import norm_except_dim
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+
+
+class MissingParameterError(MinigradError, AttributeError, KeyError, ValueError):
+    """A module has no parameter of this name. PyTorch's `weight_norm` raises an AttributeError, its `spectral_norm` a KeyError."""
 
 
 class WeightNorm:
@@ -50,6 +54,7 @@ class WeightNorm:
 
         Raises:
             RuntimeError: the weight has a weight norm.
+            AttributeError: there is no such weight.
             IndexError: the weight has no dimension `dim`.
             ValueError: the weight has no values yet.
         """
@@ -90,11 +95,11 @@ def find_hook(module, kind, name):
 
 
 def find_parameter(module, name, function):
-    """Return the parameter of a module with a name; raise `ValueError` if there is none."""
+    """Return the parameter of a module with a name; raise `MissingParameterError` if there is none."""
     weight = module._parameters.get(instance(name, str, "name", function))
     if weight is None:
-        raise TensorValueError("MG-E367", f"{function}(): {type(module).__name__} has no parameter with name {name!r}",
-                               expected=f"one of {', '.join(module._parameters) or 'none'}")
+        raise MissingParameterError("MG-E367", f"{function}(): {type(module).__name__} has no parameter with name {name!r}",
+                                    expected=f"one of {', '.join(module._parameters) or 'none'}")
     return weight
 
 
@@ -113,7 +118,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Raises:
         RuntimeError: the weight has a weight norm.
-        ValueError: there is no such weight.
+        AttributeError: there is no such weight.
         IndexError: it has no dimension `dim`.
 
     >>> import warnings

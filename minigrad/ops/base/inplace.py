@@ -20,7 +20,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import operands_dtype
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import DtypeError, TensorTypeError
 from minigrad.ops.base import overwriting
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.overwriting import copy_
@@ -57,7 +57,7 @@ def unary_method(rule):
     """Make the in-place method of a rule with one operand: ``x.exp_()``."""
     def method(self) -> Tensor:
         if rule is selection.Abs and self.dtype.is_complex:
-            raise ShapeError("MG-E203", "In-place abs is not supported for complex tensors.", fix="x.abs() gives a real tensor")
+            raise DtypeError("MG-E203", "In-place abs is not supported for complex tensors.", fix="x.abs() gives a real tensor")
         return apply_inplace(rule.op, self, ())
     return method
 
@@ -137,7 +137,7 @@ def div_(self, other: Tensor | Number, *, rounding_mode: Literal['trunc', 'floor
         return apply_inplace(arithmetic.Div.op, self, (check_operand("div_", other),))
     others = arithmetic.check_rounded_division("div_", self, check_operand("div_", other), rounding_mode)[1:]
     if others[0].dtype.category > self.dtype.category:
-        raise ShapeError("MG-E203", f"result type {others[0].dtype.name} can't be cast to the desired output type "
+        raise DtypeError("MG-E203", f"result type {others[0].dtype.name} can't be cast to the desired output type "
                          f"{self.dtype.name}", fix="convert first: x = x.to(...), or use the out-of-place op")
     return explain_misfit(apply_inplace, DivMode.op, self, others)
 
@@ -187,9 +187,9 @@ def clamp_(self, min: Tensor | Number | None = None, max: Tensor | Number | None
     """
     dtype = operands_dtype((self, *clamp_limits("clamp_", min, max)))
     if dtype.is_complex:
-        raise ShapeError("MG-E203", "clamp is not supported for complex types")
+        raise DtypeError("MG-E203", "clamp is not supported for complex types")
     if dtype.category > self.dtype.category:
-        raise ShapeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type {self.dtype.name}",
+        raise DtypeError("MG-E203", f"result type {dtype.name} can't be cast to the desired output type {self.dtype.name}",
                          fix="convert first: x = x.to(...), or use the out-of-place op")
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         limits = tuple([None if limit is None else promote_tensors("clamp_", self, self, limit)[1] for limit in (min, max)])

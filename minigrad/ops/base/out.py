@@ -27,7 +27,7 @@ from cython.cimports.minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace import apply_inplace, check_memory
 from minigrad._core.mutation.inplace_views import set_array
 from minigrad._core.record.forward_ad import refuse_tangents
-from minigrad.errors import AutogradError, ShapeError, TensorTypeError
+from minigrad.errors import AutogradError, DtypeError, TensorTypeError
 from minigrad.ops.base.registry import REGISTRY
 
 __all__ = ["accept_out", "into"]
@@ -66,7 +66,7 @@ def into(out, function, *args, **kwargs) -> Any:
                               found=str(len(out)) if several else type(out).__name__)
     for target, x in zip(out, result):
         if target.dtype is not x.dtype:
-            raise ShapeError("MG-E203", f"{name}(): Expected out tensor to have dtype {x.dtype.name}, but got {target.dtype.name} "
+            raise DtypeError("MG-E203", f"{name}(): Expected out tensor to have dtype {x.dtype.name}, but got {target.dtype.name} "
                              "instead")
     for target, x in zip(out, result):
         receive(name, target, x)
@@ -91,7 +91,7 @@ def accept_out(function):
 def receive(name, out, result):
     """Write the tensor `result` to `out`, after resizing `out` if its shape differs."""
     if result.dtype.category > out.dtype.category:
-        raise ShapeError("MG-E203", f"result type {result.dtype.name} can't be cast to the desired output type {out.dtype.name}",
+        raise DtypeError("MG-E203", f"result type {result.dtype.name} can't be cast to the desired output type {out.dtype.name}",
                          fix=f"make it with dtype=minigrad.{result.dtype.name}")
     if out.shape == result.shape:
         write_to(out, result)

@@ -53,6 +53,7 @@ from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import promote
 from minigrad.errors import (
     AutogradNotImplementedError,
+    DtypeError,
     NumberOverflowError,
     OutOfRangeError,
     ShapeError,
@@ -400,7 +401,7 @@ def convert_number(value, dtype) -> Any:
     for part in parts:
         if isinstance(part, (complex, np.complexfloating)) or not (
                 least <= part <= most or (dtype.differentiable and not -math.inf < part < math.inf)):
-            raise ShapeError("MG-E203", f"value cannot be converted to type {dtype.name} without overflow", found=str(value),
+            raise DtypeError("MG-E203", f"value cannot be converted to type {dtype.name} without overflow", found=str(value),
                              expected=f"numbers from {least} to {most}")
     return value
 

@@ -17,7 +17,7 @@ from cython.cimports.minigrad._core.record.apply import binary, call, unary
 from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
-from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, has_reduced, is_reduced, round_to, to_wide
@@ -134,7 +134,7 @@ class DivMode(Elementwise):
 
     def forward(k, x, y, mode):
         if x.dtype.kind in "cb":
-            raise ShapeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
+            raise DtypeError("MG-E203", "div() with a rounding mode is only implemented for real numbers", found=x.dtype.name)
         if mode == "floor":
             return k.floor_divide(x, y)
         if not has_reduced(x):
@@ -261,11 +261,11 @@ def scale_by_alpha(function, input, other, alpha):
     if function != "add":
         check_dtypes(Sub, dtype, ranks_of((input, other)))
     if isinstance(alpha, bool) and dtype is not BOOL:
-        raise ShapeError("MG-E203", "Boolean alpha only supported for Boolean results.")
+        raise DtypeError("MG-E203", "Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and not dtype.differentiable:
-        raise ShapeError("MG-E203", "For integral input tensors, argument alpha must not be a floating point number.")
+        raise DtypeError("MG-E203", "For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and not dtype.is_complex:
-        raise ShapeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
+        raise DtypeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
     if dtype is BOOL:
         return other & bool(alpha)
     if alpha == 1:
@@ -377,7 +377,7 @@ def check_rounded_division(function, input, other, rounding_mode):
     if is_reduced(x.dtype) and not isinstance(other, TensorBase):
         y = cast(number_tensor(other, like), FLOAT32)       # with all digits of the number
     if not x.dtype.differentiable and not bool(y._array.all()):
-        raise ShapeError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
+        raise ArgumentError("MG-E302", "ZeroDivisionError: integers have no infinity", fix="divide x.float()")
     return x, y, rounding_mode
 
 multiply = mul
@@ -427,7 +427,7 @@ def pow(input: Tensor, exponent: Tensor | Number, *, out: Tensor | None = None) 
         return two_operands(Pow.op, input, exponent)
     if isinstance(exponent, int) and not input._meta.dtype.differentiable:
         if exponent < 0:
-            raise ShapeError("MG-E203", "Integers to negative integer powers are not allowed.",
+            raise DtypeError("MG-E203", "Integers to negative integer powers are not allowed.",
                              fix="convert first: x.float() ** -1")
         return integer_power(input, input.new_tensor(exponent, dtype=None), operands_dtype((input, exponent)))
     return two_operands(PowScalar.op, input, exponent)

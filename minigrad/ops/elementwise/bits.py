@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.record.promotion import operands_dtype
-from minigrad.errors import AutogradNotImplementedError, ShapeError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import in_words, tensor_argument, tensor_error
 from minigrad.ops.elementwise.arithmetic import mul, pow
@@ -44,8 +44,8 @@ def power_of_two(other, name):
     if isinstance(other, TensorBase):
         return pow(2, other)
     if not 0 <= other < 64:
-        raise ShapeError("MG-E302", f"{name}(): integers have 64 bits", found=f"a shift by {in_words(other)[:20]}",
-                         expected="0 to 63")
+        raise ArgumentError("MG-E302", f"{name}(): integers have 64 bits", found=f"a shift by {in_words(other)[:20]}",
+                            expected="0 to 63")
     return 2 ** other
 
 

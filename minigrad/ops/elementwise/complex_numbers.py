@@ -21,7 +21,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import default_dtype
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.inplace_pairs import IN_PLACE
@@ -190,7 +190,7 @@ def imag(input: Tensor) -> Tensor:
     tensor([2.])
     """
     if not tensor_argument("imag", input).dtype.is_complex:
-        raise ShapeError("MG-E203", "imag is not implemented for tensors with non-complex dtypes.", found=input.dtype.name)
+        raise DtypeError("MG-E203", "imag is not implemented for tensors with non-complex dtypes.", found=input.dtype.name)
     return call(Imag.op, (input,))
 
 
@@ -225,7 +225,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     """
     dtype = tensor_argument("view_as_complex", input).dtype
     if dtype.name not in ("float32", "float64"):
-        raise ShapeError("MG-E203", "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
+        raise DtypeError("MG-E203", "view_as_complex is only supported for half, float and double tensors, but got a tensor of "
                          f"scalar type: {dtype.name}", fix="there is no complex dtype for half here: convert with input.float()")
     if input.ndim == 0:
         raise ShapeError("MG-E204", "Input tensor must have one or more dimensions")
@@ -343,10 +343,10 @@ def parts(function, x, y, names):
         tensor_argument(function, v, names[i], i + 1)
     for v in (x, y):
         if v.dtype.name not in ("float32", "float64"):
-            raise ShapeError("MG-E203", "Expected both inputs to be Half, Float or Double tensors but got "
+            raise DtypeError("MG-E203", "Expected both inputs to be Half, Float or Double tensors but got "
                              f"{x.dtype.name} and {y.dtype.name}")
     if x.dtype is not y.dtype:
-        raise ShapeError("MG-E203", f"Expected object of scalar type {x.dtype.name} but got scalar type {y.dtype.name} for second "
+        raise DtypeError("MG-E203", f"Expected object of scalar type {x.dtype.name} but got scalar type {y.dtype.name} for second "
                          "argument")
     return x, y
 

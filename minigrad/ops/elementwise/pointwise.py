@@ -18,7 +18,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import default_dtype
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError
 from minigrad.ops.base.inplace_pairs import IN_PLACE, in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
@@ -260,7 +260,7 @@ def make_float_function(rule):
     def checked(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         if isinstance(input, TensorBase) and isinstance(other, TensorBase):
             if not (input.dtype.differentiable or other.dtype.differentiable):
-                raise ShapeError("MG-E203", f"{name} is not implemented for integers", found=input.dtype.name,
+                raise DtypeError("MG-E203", f"{name} is not implemented for integers", found=input.dtype.name,
                                  fix=f"convert one of them: minigrad.{name}(x.float(), y)")
         return function(input, other, out=out)
     checked.__name__ = checked.__qualname__ = name
@@ -317,9 +317,9 @@ def heaviside(input: Tensor, values: Tensor):
     """
     tensor_argument("heaviside", values, "values", 2)
     if input.dtype.is_complex or values.dtype.is_complex:
-        raise ShapeError("MG-E203", Heaviside.refuses_complex)
+        raise DtypeError("MG-E203", Heaviside.refuses_complex)
     if input.dtype is not values.dtype:
-        raise ShapeError("MG-E203", "heaviside is not yet implemented for tensors with different dtypes.",
+        raise DtypeError("MG-E203", "heaviside is not yet implemented for tensors with different dtypes.",
                          expected=input.dtype.name, found=values.dtype.name, fix="values.to(input.dtype)")
     return Heaviside.op, (input, values)
 
@@ -334,7 +334,7 @@ def positive(input: Tensor) -> Tensor:
     tensor([-1.,  2.])
     """
     if tensor_argument("positive", input).dtype is BOOL:
-        raise ShapeError("MG-E203", "The `+` operator, on a bool tensor is not supported.")
+        raise DtypeError("MG-E203", "The `+` operator, on a bool tensor is not supported.")
     return input
 
 
@@ -371,7 +371,7 @@ def deg2rad(input: Tensor):
 def angle_of(function, x):
     """Return `x`, integers converted to the default dtype; raise if it is complex."""
     if x.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{function} is not supported for complex tensors.")
+        raise DtypeError("MG-E203", f"{function} is not supported for complex tensors.")
     return x if x.dtype.differentiable else x.to(default_dtype())
 
 
@@ -408,7 +408,7 @@ def float_power_(self, exponent: Tensor | Number) -> Tensor:
     """
     dtype = wide(self, exponent)
     if self.dtype is not dtype:
-        raise ShapeError("MG-E203", f"the base given to float_power_ has dtype {self.dtype.name} but the operation's result "
+        raise DtypeError("MG-E203", f"the base given to float_power_ has dtype {self.dtype.name} but the operation's result "
                          f"requires dtype {dtype.name}", fix="use the function that returns a new tensor: x = x.float_power(...)")
     return self.pow_(convert_to(exponent, dtype))
 

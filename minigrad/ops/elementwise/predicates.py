@@ -17,7 +17,7 @@ from cython.cimports.minigrad._core.record.apply import unary
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import default_dtype
-from minigrad.errors import ArgumentError, ShapeError
+from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL, Elementwise, flag, op, real, tensor_argument, unary_function
 from minigrad.ops.elementwise.comparison import eq
@@ -136,7 +136,7 @@ def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def ordered(function, x):
     """Return `x`; raise unless it is a tensor of real numbers."""
     if tensor_argument(function, x).dtype.is_complex:
-        raise ShapeError("MG-E203", f"{function} does not support complex inputs.", fix="call it with x.real and x.imag")
+        raise DtypeError("MG-E203", f"{function} does not support complex inputs.", fix="call it with x.real and x.imag")
     return x
 
 
@@ -171,7 +171,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     tensor_argument("isclose", other, "other", 2)
     flag(equal_nan, "equal_nan", "isclose")
     if input.dtype is not other.dtype:
-        raise ShapeError("MG-E203", f"isclose: {input.dtype.name} did not match {other.dtype.name}",
+        raise DtypeError("MG-E203", f"isclose: {input.dtype.name} did not match {other.dtype.name}",
                          fix="convert one of them: other.to(input.dtype)")
     rtol, atol = real(rtol, "rtol", "isclose"), real(atol, "atol", "isclose")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
-from minigrad.errors import AutogradNotImplementedError, ShapeError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Elementwise, Op, flag, integer, op, real, tensor_argument, wrong_type
@@ -117,7 +117,7 @@ def frexp(input: Tensor, *, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
     if out is not None:
         return into(out, frexp, input)
     if not tensor_argument("frexp", input).dtype.is_floating_point:
-        raise ShapeError("MG-E203", "torch.frexp() only supports floating-point dtypes", found=input.dtype.name)
+        raise DtypeError("MG-E203", "torch.frexp() only supports floating-point dtypes", found=input.dtype.name)
     return frexp_result(*call(Frexp.op, (input,)))
 
 
@@ -170,7 +170,7 @@ def weights_of(x, input, weight):
         raise ShapeError("MG-E204", "torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
                          "tensor excluding its innermost dimension", found=f"{list(weight.shape)} and {list(input.shape)}")
     if weight.dtype is not input.dtype:
-        raise ShapeError("MG-E203", "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have "
+        raise DtypeError("MG-E203", "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have "
                          f"the same dtype, but got input({input.dtype.name}), and weight({weight.dtype.name})")
     return reshape(weight.detach(), (-1,))
 
@@ -184,10 +184,10 @@ def make_bin_edges(x, bins, limits):
     else:
         n = integer(bins, "bins", "histogram", "int or Tensor")
     if n <= 0:
-        raise ShapeError("MG-E302", f"torch.histogram(): bins must be > 0, but got {n} for dimension 0")
+        raise ArgumentError("MG-E302", f"torch.histogram(): bins must be > 0, but got {n} for dimension 0")
     if isinstance(bins, TensorBase):
         if bins.dtype is not x.dtype:
-            raise ShapeError("MG-E203", "torch.histogramdd: input tensor and bins tensors should have the same dtype",
+            raise DtypeError("MG-E203", "torch.histogramdd: input tensor and bins tensors should have the same dtype",
                              found=f"{x.dtype.name} and {bins.dtype.name}")
         return bins.detach().clone()
     if limits is None:
@@ -197,10 +197,10 @@ def make_bin_edges(x, bins, limits):
             raise wrong_type("histogram", "range", "tuple of two floats", limits)
         low, high = [float(real(limit, "range", "histogram")) for limit in limits]
     if not (abs(low) < float("inf") and abs(high) < float("inf")):
-        raise ShapeError("MG-E302", f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite")
+        raise ArgumentError("MG-E302", f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite")
     if low > high:
-        raise ShapeError("MG-E302", f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
-                         "dimension 0")
+        raise ArgumentError("MG-E302", f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
+                            "dimension 0")
     if low == high:
         low, high = low - 0.5, high + 0.5
     steps = x.new_ones((n + 1,), dtype=DOUBLE).cumsum(0) - 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error
@@ -263,7 +263,7 @@ def floor_divide(input: Tensor, other: Tensor | Number):
     """
     x, y = promote_operands("floor_divide", input, other)
     if x.dtype.is_complex or x.dtype.name == "bool":
-        raise ShapeError("MG-E203", f"floor_divide is not implemented for {x.dtype.name}")
+        raise DtypeError("MG-E203", f"floor_divide is not implemented for {x.dtype.name}")
     return FloorDivide.op, (x, y)
 
 
@@ -286,7 +286,7 @@ def promote_operands(function, input, other):
         raise tensor_error(function, other, "other", 2)
     x, y = promote_tensors(function, input, input, other)
     if not x.dtype.differentiable and not bool(y._array.all()):
-        raise ShapeError("MG-E302", f"ZeroDivisionError in {function}(): integers have no infinity", fix="divide x.float()")
+        raise ArgumentError("MG-E302", f"ZeroDivisionError in {function}(): integers have no infinity", fix="divide x.float()")
     return x, y
 
 

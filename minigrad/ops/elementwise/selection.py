@@ -18,7 +18,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.upcalls import upcalls as core
 from minigrad._core.record.promotion import operands_dtype
-from minigrad.errors import ArgumentError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import (
@@ -316,7 +316,7 @@ def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor
                       UserWarning, stacklevel=2)
         condition = cast(condition, BOOL)
     if condition.dtype is not BOOL:
-        raise ShapeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+        raise DtypeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                          f"{condition.dtype.name}", fix="compare: condition != 0")
     input, other = promote_tensors("where", condition, input, other)
     return call_broadcasting(Where.op, (input, other, condition))
@@ -347,7 +347,7 @@ def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numbe
     given = clamp_limits("clamp", min, max)
     dtype = operands_dtype((input, *given))
     if dtype.is_complex:
-        raise ShapeError("MG-E203", "clamp is not supported for complex types")
+        raise DtypeError("MG-E203", "clamp is not supported for complex types")
     if isinstance(given[0], TensorBase):
         return call_broadcasting(ClampTensor.op, (cast(input, dtype), *[None if x is None else cast(x, dtype) for x in (min, max)]))
     if min is not None:

@@ -16,7 +16,7 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import default_dtype
-from minigrad.errors import ArgumentError, ShapeError
+from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.inplace_pairs import IN_PLACE, in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Elementwise, integer, op, real, tensor_argument
@@ -216,7 +216,7 @@ def polygamma_(self, n: int) -> Tensor:
 def check_writable(function, x):
     """Raise if `x` cannot hold the result, which is floating point."""
     if convert_to_floating(x) is not x:
-        raise ShapeError("MG-E203", f"result type {default_dtype().name} can't be cast to the desired output type {x.dtype.name}",
+        raise DtypeError("MG-E203", f"result type {default_dtype().name} can't be cast to the desired output type {x.dtype.name}",
                          fix=f"use the function that returns a new tensor: x = x.{function[:-1]}(...)")
 
 
@@ -248,7 +248,7 @@ def mvlgamma_operands(function, input, p):
     if integer(p, "p", function) < 1:
         raise ArgumentError("MG-E302", f"{function}: p has to be greater than or equal to 1")
     if input.dtype.name == "bool":
-        raise ShapeError("MG-E203", f"{function} is not implemented for bool")
+        raise DtypeError("MG-E203", f"{function} is not implemented for bool")
     x = convert_to_floating(input)
     check_count(function, p, "terms")
     return x.unsqueeze(-1) - x.new_tensor([i / 2 for i in range(p)])
@@ -305,5 +305,5 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def convert_to_floating(x):
     """Convert integers to the default dtype; raise for complex numbers."""
     if x.dtype.is_complex:
-        raise ShapeError("MG-E203", Special.refuses_complex, found=x.dtype.name)
+        raise DtypeError("MG-E203", Special.refuses_complex, found=x.dtype.name)
     return x if x.dtype.differentiable else cast(x, default_dtype())

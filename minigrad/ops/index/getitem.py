@@ -24,7 +24,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.mutation.inplace import apply_inplace
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import DeviceError, DtypeError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.overwriting import broadcasts_to, copy_, fill_
 from minigrad.ops.base.rule import INT64, NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
@@ -222,8 +222,8 @@ def check_indices(x, advanced):
             found.append(None)
             continue
         if index.device is not x.device and index.device.type != "cpu":
-            raise ShapeError("MG-E202", "indices should be either on cpu or on the same device as the indexed tensor "
-                             f"({x.device})", found=str(index.device), fix="x[index.to(x.device)]")
+            raise DeviceError("MG-E202", "indices should be either on cpu or on the same device as the indexed tensor "
+                              f"({x.device})", found=str(index.device), fix="x[index.to(x.device)]")
         size = x.shape[dim]
         if outside(index, size) is not None:        # negative numbers count from the end
             array = index._meta.backend.kernels.to_host(index._array)
@@ -304,7 +304,7 @@ def strip_leading_ones(value):
 
 def dtype_error(target, value):
     """The error for a value of another dtype, which a write to an advanced index does not convert."""
-    return ShapeError("MG-E203", f"Index put requires the source and destination dtypes match, got {target.dtype.name} for the "
+    return DtypeError("MG-E203", f"Index put requires the source and destination dtypes match, got {target.dtype.name} for the "
                       f"destination and {value.dtype.name} for the source.", fix="value.to(x.dtype)")
 
 
@@ -319,7 +319,7 @@ def put_values(view, indices, value, by_masks):
         if not by_masks or value.numel() != 1:
             raise dtype_error(view, value)
         if value.dtype.is_complex and value.detach().item().imag != 0:
-            raise ShapeError("MG-E203", f"value cannot be converted to type {view.dtype.name} without overflow")
+            raise DtypeError("MG-E203", f"value cannot be converted to type {view.dtype.name} without overflow")
     shape = strip_leading_ones(value)
     if shape != tuple(value._meta.shape):
         value = reshaped(value, shape)

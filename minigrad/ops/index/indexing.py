@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Linear, dimension, flag, number, op, outside, tensor_argument
@@ -168,10 +168,10 @@ def index_argument(function, index, size, dim, what="index"):
     """Check that the numbers of an index tensor are in [0, size), and return it as int64."""
     tensor_argument(function, index, "index", 3)
     if index.dtype.name not in ("int64", "int32"):
-        raise ShapeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
+        raise DtypeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
     bad = outside(index, size)
     if bad is not None:
-        error = OutOfRangeError if function.startswith("index") else ShapeError     # as in PyTorch
+        error = OutOfRangeError if function.startswith("index") else ArgumentError     # as in PyTorch
         raise error("MG-E301", f"index {bad} is out of bounds for dimension {dim} with size {size}, in {function}()")
     return cast(index, INT64)
 
@@ -250,7 +250,7 @@ def scatter_operands(function, x, dim, index, src):
     """Check and return (src, dim, index), the operands of `ScatterAdd` after x. If a tensor is 0-d, src and index become 1-d."""
     tensor_argument(function, src, "src", 4)
     if function == "scatter_add" and src.dtype is not x.dtype:
-        raise ShapeError("MG-E203", f"{function}(): Expected self.dtype to be equal to src.dtype", found=f"{x.dtype.name} and "
+        raise DtypeError("MG-E203", f"{function}(): Expected self.dtype to be equal to src.dtype", found=f"{x.dtype.name} and "
                          f"{src.dtype.name}", fix="src.to(self.dtype)")
     at = dimension(dim, x.ndim)
     tensor_argument(function, index, "index", 3)
@@ -335,12 +335,12 @@ def slices(function, x, dim, index, source):
             expected = expected if x.ndim else ()
             raise ShapeError("MG-E204", f"{function}(): source has shape {list(source.shape)}, expected {list(expected)}")
     if index.ndim > 1:
-        error = ShapeError if function == "index_fill" else OutOfRangeError      # as in PyTorch
+        error = ArgumentError if function == "index_fill" else OutOfRangeError      # as in PyTorch
         raise error("MG-E301", f"{function}(): index must be a vector", found=f"{index.ndim}-d")
     if function == "index_fill" and index.dtype is not INT64:
         raise OutOfRangeError("MG-E203", f"index_fill_(): Expected dtype int64 for index, but got {index.dtype.name}")
     if function == "index_add" and source is not None and source.dtype is not x.dtype:
-        raise ShapeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
+        raise DtypeError("MG-E203", f"index_add_(): self ({x.dtype.name}) and source ({source.dtype.name}) must have the same "
                          "scalar type", fix="source.to(self.dtype)")
     size = (x.shape or (1,))[at]
     if function == "index_fill" and size and outside(index, size) is not None and outside(index + size, 2 * size) is None:

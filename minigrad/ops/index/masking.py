@@ -16,7 +16,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.broadcasting import broadcast_shape
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import (
@@ -185,7 +185,7 @@ def check_mask(function, mask, position=2):
     """Return `mask`; raise unless it is a bool tensor."""
     tensor_argument(function, mask, "mask", position)
     if mask.dtype is not BOOL:
-        raise ShapeError("MG-E203", f"{function} only supports boolean masks, but got mask with dtype {mask.dtype.name}",
+        raise DtypeError("MG-E203", f"{function} only supports boolean masks, but got mask with dtype {mask.dtype.name}",
                          fix="compare: mask != 0")
     return mask
 
@@ -237,7 +237,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
     check_mask("masked_scatter", mask)
     tensor_argument("masked_scatter", source, "source", 3)
     if source.dtype is not input.dtype:
-        raise ShapeError("MG-E203", "masked_scatter: expected self and source to have same dtypes but got "
+        raise DtypeError("MG-E203", "masked_scatter: expected self and source to have same dtypes but got "
                          f"{input.dtype.name} and {source.dtype.name}")
     shape = broadcast_shape([input._meta, mask._meta])
     if not mask.is_meta and source.numel() < expand(mask, shape).sum().item():

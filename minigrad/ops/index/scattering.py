@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Linear, convert_number, op, tensor_argument, tensor_error, wrong_type
 from minigrad.ops.index.indexing import (
@@ -165,7 +165,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, red
         return scatter_combined(input, dim, index, src, reduce)
     if isinstance(src, TensorBase):
         if src.dtype is not input.dtype:
-            raise ShapeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
+            raise DtypeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
                              f"{src.dtype.name}", fix="src.to(input.dtype)")
         return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))
     if not isinstance(src, NUMBERS):
@@ -214,7 +214,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor):
     tensor_argument("index_copy", source, "source", 4)
     at, index = slices("index_copy", input, dim, index, source)
     if source.dtype is not input.dtype:
-        raise ShapeError("MG-E203", "index_copy_(): self and source expected to have the same dtype, but got (self) "
+        raise DtypeError("MG-E203", "index_copy_(): self and source expected to have the same dtype, but got (self) "
                          f"{input.dtype.name} and (source) {source.dtype.name}", fix="source.to(input.dtype)")
     return IndexCopy.op, (input, source, at, index)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.broadcasting import broadcast_shape
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
@@ -173,7 +173,7 @@ def check_flat_index(function, x, index):
     """Check an index into the flattened x; return it as int64 without negative numbers."""
     tensor_argument(function, index, "index", 2)
     if index.dtype is not INT64:
-        raise ShapeError("MG-E203", f"{function}(): Expected a long tensor for index, but got {index.dtype.name}")
+        raise DtypeError("MG-E203", f"{function}(): Expected a long tensor for index, but got {index.dtype.name}")
     n = x.numel()
     if index.numel() and n == 0:
         raise OutOfRangeError("MG-E301", f"{function}(): tried to take from an empty tensor")
@@ -226,7 +226,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False):
     """
     tensor_argument("put", source, "source", 3)
     if source.dtype is not input.dtype:
-        raise ShapeError("MG-E203", "put_(): self and source expected to have the same dtype, but got self.dtype = "
+        raise DtypeError("MG-E203", "put_(): self and source expected to have the same dtype, but got self.dtype = "
                          f"{input.dtype.name} and source.dtype = {source.dtype.name}", fix="source.to(input.dtype)")
     tensor_argument("put", index, "index", 2)
     if source.numel() != index.numel():
@@ -260,7 +260,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     tensor_argument("take_along_dim", input)
     tensor_argument("take_along_dim", indices, "indices", 2)
     if indices.dtype is not INT64:
-        raise ShapeError("MG-E203", "torch.take_along_dim(): dtype of indices should be Long but got " + indices.dtype.name)
+        raise DtypeError("MG-E203", "torch.take_along_dim(): dtype of indices should be Long but got " + indices.dtype.name)
     if dim is None:
         return gather(flatten(input), 0, flatten(indices))
     if input.ndim != indices.ndim:
@@ -313,10 +313,10 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise ShapeError("MG-E206", f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if src.dtype is not input.dtype:
-        raise ShapeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
+        raise DtypeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
                          f"{src.dtype.name}", fix="src.to(input.dtype)")
     if (input.dtype.is_complex and reduce in ("amax", "amin")) or (input.dtype.name == "bool" and reduce == "mean"):
-        raise ShapeError("MG-E203", f"scatter_reduce(): {reduce} is not implemented for {input.dtype.name}")
+        raise DtypeError("MG-E203", f"scatter_reduce(): {reduce} is not implemented for {input.dtype.name}")
     src, at, index = scatter_operands("scatter_reduce", input, dim, index, src)
     if not index.numel():
         return clone(input)
@@ -371,7 +371,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
         raise ShapeError("MG-E206", f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     at, index = slices("index_reduce", input, integer(dim, "dim", "index_reduce"), index, source)
     if source.dtype is not input.dtype:
-        raise ShapeError("MG-E203", f"index_reduce_(): self ({input.dtype.name}) and source ({source.dtype.name}) must have the "
+        raise DtypeError("MG-E203", f"index_reduce_(): self ({input.dtype.name}) and source ({source.dtype.name}) must have the "
                          "same scalar type", fix="source.to(self.dtype)")
     if input.ndim == 0:
         return reshape(reduce_in_float32(reshape(input, 1), 0, index, reshape(source, 1), reduce, include_self=include_self), ())

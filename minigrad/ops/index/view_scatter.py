@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base.rule import BOOL, INT64, dimension, integer, tensor_argument
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.scattering import index_copy
@@ -77,7 +77,7 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
     """
     at = dimension(dim, tensor_argument("slice_scatter", input).ndim)
     if integer(step, "step", "slice_scatter") <= 0:
-        raise ShapeError("MG-E303", f"slice step must be positive, got {step}")
+        raise ArgumentError("MG-E303", f"slice step must be positive, got {step}")
     part = input[(slice(None),) * at + (slice(start, end, step),)]
     places = list(range(input.shape[at])[slice(start, end, step)])
     return index_copy(input, at, input.new_tensor(places, dtype=INT64), check_part("slice_scatter", input, part, src))

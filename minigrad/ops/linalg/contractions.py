@@ -12,7 +12,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.promotion import operands_dtype
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, dimension, flag, integer, integers, op, tensor_argument, wrong_type
@@ -140,11 +140,11 @@ def vecdot(x, y, *, dim=-1, out=None):
     tensor_argument("linalg.vecdot", x, "x")
     tensor_argument("linalg.vecdot", y, "y", 2)
     if not x.dtype.differentiable:
-        raise ShapeError("MG-E203", f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+        raise DtypeError("MG-E203", f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
     x, y = cast_operands("vecdot", x, y)
     if x.dtype is not y.dtype:
-        raise ShapeError("MG-E203", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+        raise DtypeError("MG-E203", "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
                          f"{x.dtype.name} and y of type {y.dtype.name} instead")
     return total(conj(x) * y, dim)
 
@@ -426,7 +426,7 @@ def vander(x: Tensor, N: int | None = None, *, increasing: bool = False) -> Tens
         raise ShapeError("MG-E205", "x must be a one-dimensional tensor.", found=f"{x.ndim}-d")
     n = x.shape[0] if N is None else integer(N, "N", "vander")
     if n < 0:
-        raise ShapeError("MG-E302", "N must be non-negative.")
+        raise ArgumentError("MG-E302", "N must be non-negative.")
     check_count("vander", n, "powers")
     up = range(n) if flag(increasing, "increasing", "vander") else range(n - 1, -1, -1)
     powers = x.new_tensor(list(up), dtype=None if n else x.dtype)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cython
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.ops.base.rule import integer, tensor_argument
 from minigrad.ops.reduce.reduction import sum
 from minigrad.ops.shape.strided import diagonal
@@ -50,7 +50,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
         raise ShapeError("MG-E205", "cov(): expected input to have two or fewer dimensions but got an input with "
                          f"{input.ndim} dimensions")
     if input.dtype.name == "bool":
-        raise ShapeError("MG-E203", "cov(): bool dtype is not supported for input")
+        raise DtypeError("MG-E203", "cov(): bool dtype is not supported for input")
     x = input if input.ndim == 2 else reshape(input, (1, -1))
     integer(correction, "correction", "cov")
     n = x.shape[1]
@@ -78,9 +78,9 @@ def observation_weights(n, fweights, aweights) -> Any:
                              "observations", found=f"shape {list(w.shape)} and {n} observations")
         if (name == "fweights") == w.dtype.differentiable or w.dtype.is_complex:
             kind = "integral" if name == "fweights" else "floating point"
-            raise ShapeError("MG-E203", f"cov(): expected {name} to have {kind} dtype but got {name} with {w.dtype.name} dtype")
+            raise DtypeError("MG-E203", f"cov(): expected {name} to have {kind} dtype but got {name} with {w.dtype.name} dtype")
         if w.numel() and w.detach().min().item() < 0:
-            raise ShapeError("MG-E302", f"cov(): {name} cannot be negative")
+            raise ArgumentError("MG-E302", f"cov(): {name} cannot be negative")
         found = w if found is None else found * w
     return found
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad.errors import ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, TensorTypeError, TensorValueError
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.rule import tensor_argument
 from minigrad.ops.linalg.matrix import bmm, check_same_dtype
@@ -89,7 +89,7 @@ def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
 
 def einsum_error(what, equation, **more):
     """Return the error for a wrong equation."""
-    return ShapeError("MG-E320", f"einsum(): {what}", found=f"equation {equation!r}", **more)
+    return ArgumentError("MG-E320", f"einsum(): {what}", found=f"equation {equation!r}", **more)
 
 
 def spell_equation(*arguments):

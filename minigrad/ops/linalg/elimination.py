@@ -10,7 +10,7 @@ Mirrors ``torch/csrc/autograd/FunctionsManual.cpp`` (``lu_backward``) and ``aten
 from collections import namedtuple
 
 from minigrad._core.record.apply import call
-from minigrad.errors import AutogradNotImplementedError, ShapeError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, flag, is_reduced, op, tensor_argument
 from minigrad.ops.index.indexing import gather
@@ -98,7 +98,7 @@ def linalg_lu(A, *, pivot=True, out=None):
     if tensor_argument("linalg.lu", A, "A").ndim < 2:
         raise ShapeError("MG-E209", f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     if not flag(pivot, "pivot", "linalg.lu"):
-        raise ShapeError("MG-E302", "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+        raise ArgumentError("MG-E302", "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     if not A.dtype.differentiable or is_reduced(A.dtype):
         raise AutogradNotImplementedError("MG-E203", f'"lu_cpu" not implemented for \'{A.dtype.name}\'')
     m = A.shape[-2]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import ArgumentError, AutogradError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, AutogradError, DtypeError, TensorTypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, flag, op
 from minigrad.ops.elementwise.selection import real_part
@@ -385,7 +385,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
     check_matrices("cholesky_solve", input, "b")
     check_square("cholesky_solve", input2, "A", 2)
     if input.dtype is not input2.dtype:
-        raise ShapeError("MG-E203", f"Expected b and A to have the same dtype, but found b of type {input.dtype.name} and A of "
+        raise DtypeError("MG-E203", f"Expected b and A to have the same dtype, but found b of type {input.dtype.name} and A of "
                          f"type {input2.dtype.name} instead.")
     check_sizes("cholesky_solve", input2, input, True)
     return call(CholeskySolve.op, (input, input2, flag(upper, "upper", "cholesky_solve")))

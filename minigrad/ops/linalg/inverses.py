@@ -22,7 +22,7 @@ import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, flag, op, tensor_argument
 from minigrad.ops.linalg.matrices import (
@@ -228,7 +228,7 @@ def check_sizes(function, A, B, left):
 def check_one_dtype(function, A, B):
     """Raise unless A and B have the same dtype: linear algebra does not promote."""
     if A.dtype is not B.dtype:
-        raise ShapeError("MG-E203", f"{function}: Expected A and B to have the same dtype, but found A of type {A.dtype.name} and "
+        raise DtypeError("MG-E203", f"{function}: Expected A and B to have the same dtype, but found A of type {A.dtype.name} and "
                          f"B of type {B.dtype.name} instead", fix="convert one of them: B.to(A.dtype)")
 
 

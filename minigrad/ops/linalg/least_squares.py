@@ -14,7 +14,7 @@ from typing import Any
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.errors import ArgumentError, LinAlgError, ShapeError
+from minigrad.errors import ArgumentError, DtypeError, LinAlgError, ShapeError
 from minigrad.ops.base.rule import INT64, Op, add_tangents, op, real, tensor_argument, wrong_type
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import check_batches
@@ -121,7 +121,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
         raise ShapeError("MG-E205", f"{function}: input must have at least 2 dimensions.", found=f"{A.ndim}-d")
     check_floating(function, A)
     if A.dtype is not B.dtype:
-        raise ShapeError("MG-E203", f"{function}: Expected input and other to have the same dtype, but got input's dtype "
+        raise DtypeError("MG-E203", f"{function}: Expected input and other to have the same dtype, but got input's dtype "
                          f"{A.dtype.name} and other's dtype {B.dtype.name}")
     if B.ndim == 0 or A.ndim - B.ndim not in (0, 1):
         raise ShapeError("MG-E205", f"{function}: input.dim() must be greater or equal to other.dim() and (input.dim() - "

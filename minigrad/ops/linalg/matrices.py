@@ -11,7 +11,7 @@ Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h``.
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.errors import LinAlgError, ShapeError
+from minigrad.errors import DtypeError, LinAlgError, ShapeError
 from minigrad.ops.base.rule import is_reduced, tensor_argument
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.index.masking import Tril, Triu
@@ -86,10 +86,10 @@ def check_matrices(function, x, name="A", position=1):
 def check_floating(function, x):
     """Return `x`; raise unless its dtype is float32, float64, complex64 or complex128, the dtypes of LAPACK."""
     if not x.dtype.differentiable:
-        raise ShapeError("MG-E203", f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+        raise DtypeError("MG-E203", f"{function}: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
     if is_reduced(x.dtype):
-        raise ShapeError("MG-E203", f"{function}: Low precision dtypes not supported. Got {x.dtype.name}", fix="x.float()")
+        raise DtypeError("MG-E203", f"{function}: Low precision dtypes not supported. Got {x.dtype.name}", fix="x.float()")
     return x
 
 

@@ -23,7 +23,7 @@ from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Linear, Op, op, tensor_argument
@@ -205,7 +205,7 @@ def check(function, x, y, dims_x, dims_y):
 def check_same_dtype(function, x, y):
     """Raise unless `x` and `y` have one dtype: matrix products do not promote."""
     if x.dtype is not y.dtype:
-        raise ShapeError("MG-E203", f"expected m1 and m2 to have the same dtype, but got: {x.dtype.name} != {y.dtype.name}, "
+        raise DtypeError("MG-E203", f"expected m1 and m2 to have the same dtype, but got: {x.dtype.name} != {y.dtype.name}, "
                          f"in {function}()", fix="convert one of them: x.to(y.dtype)")
 
 
@@ -214,8 +214,25 @@ def check_inner_sizes(function, x, y, a, b):
     if a != b:
         raise ShapeError("MG-E209", f"{function}(): mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, x.shape))} and "
                          f"{'x'.join(map(str, y.shape))})",
-                         expected=f"the last size of the first ({a}) to be the last but one of the second ({b})",
+                         expected="as many columns in the first as rows in the second",
+                         found=f"{counted(a, 'column')} in the first, {counted(b, 'row')} in the second",
                          fix="transpose one of them with .mT, or check the sizes of the layers")
+
+
+def check_features(input, weight):
+    """Raise unless `weight` (out, in) takes as many features as `input` (..., in) has."""
+    features, size = weight.shape[1], input.shape[-1]
+    if size != features:
+        raise ShapeError("MG-E209", f"linear(): mat1 and mat2 shapes cannot be multiplied ({prod(input.shape[:-1])}x{size} and "
+                         f"{features}x{weight.shape[0]})",
+                         expected=f"an input whose last size is {features}, for Linear(in_features={features})",
+                         found=f"an input of shape {list(input.shape)}, whose last size is {size}",
+                         fix=f"Linear(in_features={size}), or give the input another shape before, as with x.flatten(1)")
+
+
+def counted(n, noun):
+    """``1 row``, ``3 rows``."""
+    return f"{n} {noun}" + "s" * (n != 1)
 
 
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -284,7 +301,9 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     check("mv", input, vec, 2, 1)
     if input.shape[1] != vec.shape[0]:
         raise ShapeError("MG-E209", f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec "
-                         f"({vec.shape[0]})")
+                         f"({vec.shape[0]})", expected="as many columns in the matrix as numbers in the vector",
+                         found=f"{counted(input.shape[1], 'column')} in the matrix, {counted(vec.shape[0], 'number')} in the "
+                               "vector")
     return call(Mv.op, (input, vec))
 
 
@@ -307,7 +326,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     if input.ndim != 1 or tensor.ndim != 1:
         raise ShapeError("MG-E209", f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
     if input.dtype is not tensor.dtype:
-        raise ShapeError("MG-E203", f"dot : expected both vectors to have same dtype, but found {input.dtype.name} and "
+        raise DtypeError("MG-E203", f"dot : expected both vectors to have same dtype, but found {input.dtype.name} and "
                          f"{tensor.dtype.name}")
     if input.shape[0] != tensor.shape[0]:
         raise ShapeError("MG-E209", f"inconsistent tensor size, expected tensor {list(input.shape)} and src {list(tensor.shape)} "
@@ -456,11 +475,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             raise ShapeError("MG-E209", "mat2 must be a matrix, got 1-D tensor: with a bias, linear() needs a 2-D weight")
         z = matmul(input, weight)
         return z if bias is None else z + bias
+    if weight.ndim == 2:
+        check_features(input, weight)
     if bias is None:
         return matmul(input, t(weight))
     if cython.cast(TensorBase, input)._meta.ndim == 2:
         return add_product(bias, input, t(weight))
     check_same_dtype("linear", input, weight)
-    check_inner_sizes("linear", input, weight, input.shape[-1] if input.ndim else 1, weight.shape[1])
     rows = view(input, -1, weight.shape[1]) if input.is_contiguous() else reshape(input, -1, weight.shape[1])
     return view(add_product(bias, rows, t(weight)), *input.shape[:-1], weight.shape[0])

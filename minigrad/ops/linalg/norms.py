@@ -18,7 +18,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.promotion import as_dtype
-from minigrad.errors import ArgumentError, ShapeError
+from minigrad.errors import ArgumentError, DtypeError, ScalarError, ShapeError
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
@@ -225,20 +225,20 @@ def vector_norm(x, ord: float = 2, dim=None, keepdim=False, *, dtype=None, out=N
     power = power_of(ord, "ord", "linalg.vector_norm")
     flag(keepdim, "keepdim", "linalg.vector_norm")
     if not x.dtype.differentiable:
-        raise ShapeError("MG-E203", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
+        raise DtypeError("MG-E203", f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.name}",
                          fix="x.float()")
     if dtype is not None:
         if not as_dtype(dtype).differentiable:
-            raise ShapeError("MG-E203", "linalg.vector_norm: dtype should be floating point or complex, but got "
+            raise DtypeError("MG-E203", "linalg.vector_norm: dtype should be floating point or complex, but got "
                              f"{as_dtype(dtype).name}")
         if as_dtype(dtype).is_complex != x.dtype.is_complex:
-            raise ShapeError("MG-E203", f"linalg.vector_norm: dtype should be {'complex' if x.dtype.is_complex else 'real'} for "
+            raise DtypeError("MG-E203", f"linalg.vector_norm: dtype should be {'complex' if x.dtype.is_complex else 'real'} for "
                              f"{'complex' if x.dtype.is_complex else 'real'} inputs, but got {as_dtype(dtype).name}")
         x = x.to(as_dtype(dtype))
     dims = dimensions_or_all(dim, x.ndim)
     if (power < 0 or power == INF) and any([x.shape[d] == 0 for d in dims]):
-        raise ShapeError("MG-E208", f"linalg.vector_norm cannot compute the {power} norm on an empty tensor because the operation "
-                         "does not have an identity")
+        raise ScalarError("MG-E208", f"linalg.vector_norm cannot compute the {power} norm on an empty tensor because the operation "
+                          "does not have an identity")
     return call(VectorNorm.op, (x, power, dims, keepdim))
 
 
@@ -299,7 +299,7 @@ def spectral_norm(A, ord, at, over, keepdim, dtype):
     check_floating("linalg.matrix_norm", A)
     if dtype is not None:
         if A.dtype.is_complex and not as_dtype(dtype).is_complex:
-            raise ShapeError("MG-E203", f"linalg.matrix_norm: dtype should be complex for complex inputs, but got "
+            raise DtypeError("MG-E203", f"linalg.matrix_norm: dtype should be complex for complex inputs, but got "
                              f"{as_dtype(dtype).name}")
         A = A.to(as_dtype(dtype))
     order = (*[d for d in range(A.ndim) if d not in (at, over)], at, over)
@@ -417,12 +417,12 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
         return into(out, renorm, input, p, dim, maxnorm)
     tensor_argument("renorm", input)
     if not power_of(p, "p", "renorm") > 0:
-        raise ShapeError("MG-E302", "renorm: non-positive-norm not supported", found=f"p = {p}")
+        raise ArgumentError("MG-E302", "renorm: non-positive-norm not supported", found=f"p = {p}")
     if not input.dtype.differentiable:
-        raise ShapeError("MG-E203", f"renorm: Expected a floating point or complex tensor as input. Got {input.dtype.name}",
+        raise DtypeError("MG-E203", f"renorm: Expected a floating point or complex tensor as input. Got {input.dtype.name}",
                          fix="x.float()")
     if power_of(maxnorm, "maxnorm", "renorm") < 0:
-        raise ShapeError("MG-E302", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+        raise ArgumentError("MG-E302", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.ndim < 2:
         raise ShapeError("MG-E205", f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     return call(Renorm.op, (input, float(p), dimension(dim, input.ndim), float(maxnorm)))
@@ -458,14 +458,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     for i, x in enumerate((x1, x2)):
         tensor_argument("cdist", x, f"x{i + 1}", i + 1)
         if not x.dtype.is_floating_point:
-            raise ShapeError("MG-E203", f"cdist only supports floating-point dtypes, X{i + 1} got: {x.dtype.name}")
+            raise DtypeError("MG-E203", f"cdist only supports floating-point dtypes, X{i + 1} got: {x.dtype.name}")
         if x.ndim < 2:
             raise ShapeError("MG-E205", f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
     if x1.shape[-1] != x2.shape[-1]:
         raise ShapeError("MG-E204", f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     power = power_of(p, "p", "cdist")
     if power < 0:
-        raise ShapeError("MG-E302", "cdist only supports non-negative p values", found=str(p))
+        raise ArgumentError("MG-E302", "cdist only supports non-negative p values", found=str(p))
     if x1.dtype is not x2.dtype:
         x1, x2 = promote_tensors("cdist", x1, x1, x2)
     if not x1.shape[-1]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import BOOL, tensor_argument
 from minigrad.ops.index.indexing import index_select
@@ -44,9 +44,9 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if input.ndim != 2:
         raise ShapeError("MG-E205", f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.dtype.is_floating_point:
-        raise ShapeError("MG-E203", "pdist only supports floating-point dtypes", found=input.dtype.name)
+        raise DtypeError("MG-E203", "pdist only supports floating-point dtypes", found=input.dtype.name)
     if power_of(p, "p", "pdist") < 0:
-        raise ShapeError("MG-E302", "pdist only supports non-negative p values", found=str(p))
+        raise ArgumentError("MG-E302", "pdist only supports non-negative p values", found=str(p))
     n = input.shape[0]
     check_count("pdist", n * (n - 1) // 2, "pairs")
     first, second = nonzero(triu(input.detach().new_ones((n, n), dtype=BOOL), 1), as_tuple=True)

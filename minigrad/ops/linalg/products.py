@@ -12,7 +12,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
@@ -346,7 +346,7 @@ def check_factors(function, x, beta, alpha):
 
 def check_factor(value, x):
     if isinstance(value, (complex, np.complexfloating)) and not x.dtype.is_complex:
-        raise ShapeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
+        raise DtypeError("MG-E203", f"value cannot be converted to type {x.dtype.name} without overflow", found=str(value))
     return value
 
 
@@ -391,7 +391,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     """
     operands = promote_three("addcdiv", input, tensor1, tensor2)
     if not tensor1.dtype.differentiable and not tensor2.dtype.differentiable:
-        raise ShapeError("MG-E203", "Integer division with addcdiv is no longer supported", found=operands[0].dtype.name)
+        raise DtypeError("MG-E203", "Integer division with addcdiv is no longer supported", found=operands[0].dtype.name)
     return Addcdiv.op, (*operands, number(value, "value", "addcdiv"))
 
 

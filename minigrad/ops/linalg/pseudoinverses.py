@@ -15,7 +15,7 @@ import numpy as np
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad.errors import ArgumentError, ShapeError
+from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, flag, op, real, tensor_error
 from minigrad.ops.elementwise.comparison import gt
@@ -99,7 +99,7 @@ def check_tolerances(function, atol, rtol):
     for name, value in (("atol", atol), ("rtol", rtol)):
         if isinstance(value, TensorBase):
             if value.dtype.is_complex:
-                raise ShapeError("MG-E203", f"torch.{function}: {name} tensor of complex type is not supported. Got "
+                raise DtypeError("MG-E203", f"torch.{function}: {name} tensor of complex type is not supported. Got "
                                  f"{value.dtype.name}")
         elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
             raise tensor_error(function, value, name, 2)

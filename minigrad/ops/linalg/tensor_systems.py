@@ -3,7 +3,7 @@
 Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp`` (linalg_tensorsolve, linalg_tensorinv).
 """
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import dimension, integer, integers, tensor_argument
 from minigrad.ops.linalg.contractions import numel_of
@@ -36,9 +36,9 @@ def tensorinv(A, ind=2, *, out=None):
     tensor_argument("linalg.tensorinv", A, "A")
     n = integer(ind, "ind", "linalg.tensorinv")
     if n <= 0:
-        raise ShapeError("MG-E302", f"Expected a strictly positive integer for 'ind', but got {ind}")
+        raise ArgumentError("MG-E302", f"Expected a strictly positive integer for 'ind', but got {ind}")
     if n > A.ndim:
-        raise ShapeError("MG-E302", f"linalg.tensorinv: 'ind' is {ind}, and A has {A.ndim} dimensions")
+        raise ArgumentError("MG-E302", f"linalg.tensorinv: 'ind' is {ind}, and A has {A.ndim} dimensions")
     first, last = tuple(A.shape[:n]), tuple(A.shape[n:])
     check_one_size("ind", last, first)
     return reshape(inv(reshape(A, (numel_of(first), numel_of(last)))), (*last, *first))

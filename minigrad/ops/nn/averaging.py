@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import AutogradNotImplementedError, ShapeError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError
 from minigrad.kernels import resampling
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Linear, flag, integer, op, real, tensor_argument, variant
@@ -113,7 +113,7 @@ def lp_pool(function, n, average, input, norm_type, kernel_size, stride, ceil_mo
     tensor_argument(function, input)
     power = real(norm_type, "norm_type", function)
     if power == 0:
-        raise ShapeError("MG-E302", f"{function}(): norm_type must not be 0")
+        raise ArgumentError("MG-E302", f"{function}(): norm_type must not be 0")
     count = 1
     for size in sizes(kernel_size, n, "kernel_size", function):
         count *= size

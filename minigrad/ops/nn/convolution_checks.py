@@ -7,7 +7,7 @@
 Read first: ``convolution.py``. Mirrors the checks in ``aten/src/ATen/native/Convolution.cpp``.
 """
 
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.rule import integer, tensor_argument
 
 # ---- operands -------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def check_operands(function, n, input, weight, bias, transposed, groups):
                          f"{list(weight.shape)}, expected input{list(input.shape)} to have {wanted} channels, but got {channels} "
                          "channels instead")
     if input.dtype is not weight.dtype or (bias is not None and bias.dtype is not weight.dtype):
-        raise ShapeError("MG-E203", f"Input type ({input.dtype.name}) and weight type ({weight.dtype.name}) should be the same, "
+        raise DtypeError("MG-E203", f"Input type ({input.dtype.name}) and weight type ({weight.dtype.name}) should be the same, "
                          f"and bias too, in {function}()")
     out = weight.shape[1] * groups if transposed else weight.shape[0]
     if bias is not None and tuple(bias.shape) != (out,):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
 from minigrad.ops.base.rule import flag, in_words, integer, integers, real, tensor_argument, variant, wrong_type
 from minigrad.ops.nn.averaging import Resample, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -175,11 +175,11 @@ def interpolate(input: Tensor, size: int | Sequence[int] | None = None, scale_fa
 def check(input, sizes, smooth):
     """Raise if a size is 0 or negative, or the mode does not support the dtype."""
     if min(sizes) <= 0 or 0 in input.shape[2:]:
-        raise ShapeError("MG-E351", f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} "
-                         f"and output {sizes}")
+        raise ArgumentError("MG-E351", f"Input and output sizes should be greater than 0, but got input {tuple(input.shape[2:])} "
+                            f"and output {sizes}")
     if not input.shape[1]:
-        raise ShapeError("MG-E351", f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes "
-                         f"{list(input.shape)}")
+        raise ArgumentError("MG-E351", f"Non-empty {input.ndim}D data tensor expected but got a tensor with sizes "
+                            f"{list(input.shape)}")
     if not input.dtype.is_floating_point and (smooth or input.dtype.name != "uint8"):
         raise AutogradNotImplementedError("MG-E203", f'"interpolate" not implemented for \'{input.dtype.name}\'')
 

@@ -14,7 +14,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.broadcasting import broadcast_shape
-from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.precision import in_float32, is_reduced, round_to, to_wide
@@ -160,13 +160,13 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     if tuple(target.shape) != (input.shape[0], *input.shape[2:]):
         raise ShapeError("MG-E204", f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
     if target.dtype is not INT64:
-        raise ShapeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()",
+        raise DtypeError("MG-E203", f"expected scalar type Long (int64) but found {target.dtype.name}, in nll_loss()",
                          fix="target.long()")
     if weight is not None and tuple(weight.shape) != (input.shape[1],):
         raise ShapeError("MG-E204", f"weight tensor should be defined either for all {input.shape[1]} classes or no classes but "
                          f"got weight tensor of shape: {list(weight.shape)}")
     if not input.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"nll_loss() is only implemented for floating point tensors, not {input.dtype.name}")
+        raise DtypeError("MG-E203", f"nll_loss() is only implemented for floating point tensors, not {input.dtype.name}")
     return checked_nll_loss(input, target, weight, ignore_index, reduction)
 
 
@@ -239,9 +239,9 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     tensor_argument("cross_entropy", target, "target", 2)
     label_smoothing = max(label_smoothing, 0.0)
     if label_smoothing > 1:
-        raise ShapeError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise ArgumentError("MG-E302", f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if target.shape == input.shape and not target.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"Expected floating point type for target with class probabilities, got {target.dtype.name}",
+        raise DtypeError("MG-E203", f"Expected floating point type for target with class probabilities, got {target.dtype.name}",
                          fix="classes have the shape of the input without the dimension of classes")
     if input.ndim == 0:
         raise OutOfRangeError("MG-E204", "cross_entropy(): input must have a dimension of classes: Dimension out of range")
@@ -258,7 +258,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
 def cross_entropy_of_probabilities(scores, target, weight, ignore_index, reduction, label_smoothing, classes):
     """`cross_entropy` for targets that are a distribution per example."""
     if ignore_index >= 0:
-        raise ShapeError("MG-E302", "ignore_index is not supported for floating point target", found=f"{ignore_index}")
+        raise ArgumentError("MG-E302", "ignore_index is not supported for floating point target", found=f"{ignore_index}")
     if weight is not None and tuple(tensor_argument("cross_entropy", weight, "weight", 3).shape) != (scores.shape[classes],):
         raise ShapeError("MG-E204", "cross_entropy: weight tensor should be defined either for all "
                          f"{scores.shape[classes]} classes or no classes", found=f"shape {list(weight.shape)}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.record.operands import translate_kernel_error
-from minigrad.errors import AutogradNotImplementedError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
 from minigrad.ops.base.rule import INT64, Linear, Op, flag, integer, op, tensor_argument, truth, variant
 from minigrad.ops.nn.convolution_checks import check_image_dims, sizes
@@ -246,13 +246,14 @@ def max_unpool(function, n, rule, input, indices, kernel_size, stride, padding, 
     stride = size if stride is None else sizes(stride, n, "stride", function)
     plane = unpool_size(input, size, stride, padding, output_size)
     if indices.dtype is not INT64:
-        raise ShapeError("MG-E203", f"elements in indices should be type int64 but got: {indices.dtype.name}")
+        raise DtypeError("MG-E203", f"elements in indices should be type int64 but got: {indices.dtype.name}")
     if indices.shape != input.shape:
         raise ShapeError("MG-E204", f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
                          f"got indices tensor with shape: {list(indices.shape)}")
     if indices.numel() and not indices.is_meta and not (indices.min().item() >= 0 and indices.max().item() < math.prod(plane)):
         bad = indices.min().item() if indices.min().item() < 0 else indices.max().item()
-        raise ShapeError("MG-E301", f"Found an invalid max index: {bad} (output volumes are of size {'x'.join(map(str, plane))})")
+        raise ArgumentError("MG-E301", f"Found an invalid max index: {bad} (output volumes are of size "
+                            f"{'x'.join(map(str, plane))})")
     if n == 1:
         shape = (*input.shape[:-1], 1, *plane)
         return squeeze(call(rule.op, (unsqueeze(input, -2), unsqueeze(indices, -2), shape, 2)), -2)

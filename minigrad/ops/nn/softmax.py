@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.record.promotion import as_dtype
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import Op, dimension, op, tensor_argument
@@ -117,7 +117,7 @@ def softmax_argument(function, input, dim, dtype):
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
     if not input.dtype.is_floating_point and input.numel():
-        raise ShapeError("MG-E203", f"{function}() is only implemented for floating point tensors, not {input.dtype.name}",
+        raise DtypeError("MG-E203", f"{function}() is only implemented for floating point tensors, not {input.dtype.name}",
                          fix="x.float()")
     return input, dimension(dim, input.ndim)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import DtypeError, OutOfRangeError, ScalarError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, is_reduced
 from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argument, variant
@@ -168,7 +168,7 @@ class Argmin(Op):
 def check_ordered(name, input):
     """Raise for complex numbers, which have no order."""
     if input.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{name}(): does not support complex input", fix="x.abs() or x.real")
+        raise DtypeError("MG-E203", f"{name}(): does not support complex input", fix="x.abs() or x.real")
 
 
 def reduce_extremum(name, rule, input, dim, keepdim):
@@ -178,8 +178,8 @@ def reduce_extremum(name, rule, input, dim, keepdim):
     check_ordered(name, input)
     dims = dimensions_or_all(dim, input.ndim)
     if input.numel() == 0 and (dim is None or dim == ()):
-        raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                         "reduction dim with the 'dim' argument.")
+        raise ScalarError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                          "reduction dim with the 'dim' argument.")
     for d in dims:
         if input.ndim and input.shape[d] == 0:
             raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {d} to have non-zero size.")
@@ -241,8 +241,8 @@ def run_extremum(name, whole, along, pairwise, result, input, dim, keepdim):
     check_ordered(name, input)
     if dim is None:
         if input.numel() == 0:
-            raise ShapeError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                             "reduction dim with the 'dim' argument.")
+            raise ScalarError("MG-E208", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                              "reduction dim with the 'dim' argument.")
         return call(whole.op, (input, tuple(range(input.ndim)), False))
     if isinstance(dim, TensorBase) and (dim.ndim or dim.dtype.differentiable):
         return pairwise(input, dim)
@@ -304,7 +304,7 @@ def run_arg_extremum(name, rule, input, dim, keepdim):
     flag(keepdim, "keepdim", name)
     check_ordered(name, input)
     if input.dtype.name == "bool":
-        raise ShapeError("MG-E203", f"{name}(): does not support bool input", fix="x.int()")
+        raise DtypeError("MG-E203", f"{name}(): does not support bool input", fix="x.int()")
     if dim is None:
         if input.numel() == 0:
             raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")

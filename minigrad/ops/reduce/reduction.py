@@ -17,7 +17,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import DtypeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, variant, wrong_type
@@ -346,7 +346,7 @@ def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = 
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
     if not input.dtype.differentiable:
-        raise ShapeError("MG-E203", "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
+        raise DtypeError("MG-E203", "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
                          f"dtype. Got: {input.dtype.name}", fix="x.float().mean()")
     flag(keepdim, "keepdim", "mean")
     if dim is None:
@@ -413,7 +413,7 @@ def reduce_spread(name, rule, input, dim, unbiased, keepdim, correction):
             raise TensorTypeError("MG-E206", f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
         dim, unbiased = None, dim
     if not input.dtype.differentiable:
-        raise ShapeError("MG-E203", "std and var only support floating point and complex dtypes", found=input.dtype.name)
+        raise DtypeError("MG-E203", "std and var only support floating point and complex dtypes", found=input.dtype.name)
     flag(keepdim, "keepdim", name)
     if correction is None:
         correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", name))

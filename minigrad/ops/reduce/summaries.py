@@ -12,7 +12,7 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import as_dtype, default_dtype
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import dimension, flag, integer, number, tensor_argument
 from minigrad.ops.elementwise.comparison import eq, ne
@@ -50,7 +50,7 @@ def nansum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool 
         return into(out, nansum, input, dim, keepdim, dtype=dtype)
     tensor_argument("nansum", input)
     if input.dtype.is_complex:
-        raise ShapeError("MG-E203", "nansum does not support complex inputs", found=input.dtype.name)
+        raise DtypeError("MG-E203", "nansum does not support complex inputs", found=input.dtype.name)
     to = None if dtype is None else as_dtype(dtype)
     if not input.dtype.is_floating_point:       # integers have no nan
         return total(input, dim, keepdim, dtype=dtype)
@@ -78,10 +78,10 @@ def nanmean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool
         return into(out, nanmean, input, dim, keepdim, dtype=dtype)
     tensor_argument("nanmean", input)
     if not input.dtype.is_floating_point:
-        raise ShapeError("MG-E203", "nanmean(): expected input to have floating point or complex dtype but got " + input.dtype.name,
+        raise DtypeError("MG-E203", "nanmean(): expected input to have floating point or complex dtype but got " + input.dtype.name,
                          fix="x.float()")
     if dtype is not None and not as_dtype(dtype).differentiable:
-        raise ShapeError("MG-E203", "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
+        raise DtypeError("MG-E203", "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
                          f"complex dtype. Got: {as_dtype(dtype).name}")
     return nansum(input, dim, keepdim, dtype=dtype) / total(eq(input.detach(), input.detach()), dim, keepdim)
 
@@ -177,7 +177,7 @@ def strips(function, y, x, dx, dim):
     tensor_argument(function, y, "y")
     at = dimension(dim, y.ndim)
     if y.dtype.name == "bool":
-        raise ShapeError("MG-E203", f"{function}: received a bool input for `y`, but bool is not supported", fix="y.float()")
+        raise DtypeError("MG-E203", f"{function}: received a bool input for `y`, but bool is not supported", fix="y.float()")
     if x is not None and dx is not None:
         raise TensorTypeError("MG-E206", f"{function}(): x and dx cannot both be given")
     if not y.dtype.differentiable:      # the sum of two uint8 may not fit in a uint8

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.metadata import named_dtype
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, dimension, op, tensor_argument
 from minigrad.ops.elementwise.functions import exp
@@ -102,7 +102,7 @@ def run_extremum_scan(rule, result, x, dim):
     name = result.__name__
     at = dimension(dim, tensor_argument(name, x).ndim)
     if x.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{name}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
+        raise DtypeError("MG-E203", f"{name}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
     return result(*call(rule.op, (x, at)))
 
 
@@ -162,5 +162,5 @@ def logcumsumexp(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tenso
         return into(out, logcumsumexp, input, dim)
     at = dimension(dim, tensor_argument("logcumsumexp", input).ndim)
     if not input.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"logcumsumexp(): not implemented for {input.dtype.name}", fix="x.float()")
+        raise DtypeError("MG-E203", f"logcumsumexp(): not implemented for {input.dtype.name}", fix="x.float()")
     return call(Logcumsumexp.op, (input, at))

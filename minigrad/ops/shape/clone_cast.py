@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cython.cimports.minigrad._core.record.apply import call
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError
 from minigrad.ops.base.rule import Linear, op, tensor_argument
 from minigrad.ops.shape.formats import channel_orders, channels_last, channels_last_3d, check_format
 
@@ -115,7 +115,7 @@ def contiguous(input: Tensor, *, memory_format: memory_format | None = None) -> 
     if input._meta.backend.kernels.contiguous(input._array):
         return input
     if memory_format == "preserve_format":
-        raise ShapeError("MG-E302", "preserve memory format is unsupported by the contiguous operator")
+        raise ArgumentError("MG-E302", "preserve memory format is unsupported by the contiguous operator")
     return call(Clone.op, (input, False))
 
 

@@ -9,7 +9,7 @@
 Mirrors ``torch/csrc/{Layout,MemoryFormat}.h``.
 """
 
-from minigrad.errors import ShapeError
+from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base.rule import wrong_type
 
 __all__ = []
@@ -56,8 +56,8 @@ def check_format(function, value, also=()):
     if not isinstance(value, memory_format):
         raise wrong_type(function, "memory_format", "minigrad.memory_format", value)
     if value in (channels_last, channels_last_3d) and value not in also:
-        raise ShapeError("MG-E302", f"{function}(): {value} is not supported: our kernels compute row by row",
-                         fix="leave out memory_format; the numbers are the same in any format")
+        raise ArgumentError("MG-E302", f"{function}(): {value} is not supported: our kernels compute row by row",
+                            fix="leave out memory_format; the numbers are the same in any format")
     return value
 
 

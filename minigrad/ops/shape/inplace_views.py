@@ -14,7 +14,7 @@ from minigrad._core.graph.thread_state import current
 from minigrad._core.mutation.inplace_views import apply_inplace_view, set_array, set_source
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad._core.record.operands import translate_kernel_error
-from minigrad.errors import AutogradError, ShapeError
+from minigrad.errors import AutogradError, DeviceError, DtypeError, ShapeError
 from minigrad.ops.base.rule import dimension, dimensions, tensor_argument, variant
 from minigrad.ops.shape.formats import check_format
 from minigrad.ops.shape.strided import AsStrided, geometry_in
@@ -185,9 +185,9 @@ def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
         source = self.new_empty((0,))
     tensor_argument("set_", source, "source")
     if source.dtype is not self.dtype:
-        raise ShapeError("MG-E203", f"Could not set tensor of type {source.dtype.name} to a tensor of type {self.dtype.name}")
+        raise DtypeError("MG-E203", f"Could not set tensor of type {source.dtype.name} to a tensor of type {self.dtype.name}")
     if source.device != self.device:
-        raise ShapeError("MG-E202", f"set_(): self is on {self.device}, the source on {source.device}")
+        raise DeviceError("MG-E202", f"set_(): self is on {self.device}, the source on {source.device}")
     return set_source(self, source)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.rule import INT64, Linear, dimension, dimensions, integer, op, tensor_argument
 from minigrad.ops.index.indexing import index_select, scatter_add
 from minigrad.ops.reduce.reduction import sum as total
@@ -322,7 +322,7 @@ def repeat_interleave(input: Tensor, repeats: Tensor | int | None = None, dim: i
 def interleave_index(repeats, output_size):
     """The indices 0, 1, 2 ..., each repeated: at each place of the result, we count the runs that ended before it."""
     if repeats.dtype.name not in ("int64", "int32"):
-        raise ShapeError("MG-E203", "repeats has to be Long or Int tensor", found=repeats.dtype.name)
+        raise DtypeError("MG-E203", "repeats has to be Long or Int tensor", found=repeats.dtype.name)
     if repeats.numel() and repeats.min().item() < 0:
         raise ShapeError("MG-E206", "repeats can not be negative")
     ends = cumsum(repeats.detach(), 0)

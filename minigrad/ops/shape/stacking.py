@@ -20,7 +20,7 @@ import numpy as np
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
-from minigrad.errors import ShapeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, dimension, flag, integer, tensor_argument, wrong_type
 from minigrad.ops.index.indexing import index_select
@@ -185,7 +185,7 @@ def tensor_split(input: Tensor, indices_or_sections: int | Sequence[int] | Tenso
     n = input.shape[at]
     if isinstance(indices_or_sections, TensorBase):
         if indices_or_sections.dtype is not INT64 or indices_or_sections.ndim > 1:
-            raise ShapeError("MG-E203", "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+            raise DtypeError("MG-E203", "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
                              "one-dimensional int64 tensor",
                              found=f"{indices_or_sections.ndim}-d {indices_or_sections.dtype.name}")
         indices_or_sections = indices_or_sections.tolist()
@@ -326,7 +326,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
         raise ShapeError("MG-E206", f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for x in found:
         if x.dtype is not found[0].dtype:
-            raise ShapeError("MG-E203", "meshgrid expects all tensors to have the same dtype", found=f"{found[0].dtype.name} and "
+            raise DtypeError("MG-E203", "meshgrid expects all tensors to have the same dtype", found=f"{found[0].dtype.name} and "
                              f"{x.dtype.name}")
         if x.ndim > 1:
             raise ShapeError("MG-E205", "Expected 0D or 1D tensor in the tensor list but got a tensor of shape "

@@ -21,7 +21,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
-from minigrad.errors import OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import (
     BOOL,
@@ -210,7 +210,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 def reshape_to_rows(function, x, dim):
     """Reshape the elements, or the slices along `dim`, to the rows of a matrix."""
     if x.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{function}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
+        raise DtypeError("MG-E203", f"{function}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
     x = x.detach()
     if dim is None:
         return reshape(x, (x.numel(), 1))
@@ -270,7 +270,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     tensor_argument("bincount", input)
     if input.dtype.name == "bool" or input.dtype.differentiable:
-        raise ShapeError("MG-E203", f"bincount(): not implemented for {input.dtype.name}", fix="x.long()")
+        raise DtypeError("MG-E203", f"bincount(): not implemented for {input.dtype.name}", fix="x.long()")
     if integer(minlength, "minlength", "bincount") < 0:
         raise ShapeError("MG-E206", "minlength should be >= 0")
     if input.ndim == 1 and input.numel() == 0:
@@ -307,7 +307,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out
         return into(out, histc, input, bins, min, max)
     tensor_argument("histc", input)
     if not input.dtype.is_floating_point:
-        raise ShapeError("MG-E203", f"histogram not implemented for {input.dtype.name}", fix="x.float()")
+        raise DtypeError("MG-E203", f"histogram not implemented for {input.dtype.name}", fix="x.float()")
     if integer(bins, "bins", "histc") <= 0:
         raise ShapeError("MG-E206", f"torch.histc(): bins must be > 0, but got {bins}")
     min, max = number(min, "min", "histc"), number(max, "max", "histc")
@@ -373,7 +373,7 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | Number, *, out_int32: 
         raise ShapeError("MG-E206", "torch.searchsorted(): side and right can't be set to opposites, got side of left while right "
                          "was True")
     if dtype.is_complex:
-        raise ShapeError("MG-E203", f"searchsorted(): not implemented for {dtype.name}")
+        raise DtypeError("MG-E203", f"searchsorted(): not implemented for {dtype.name}")
     if sorted_sequence.ndim == 0:
         raise ShapeError("MG-E205", "torch.searchsorted(): boundary tensor should have positive dimension, but got 0 dimension")
     if sorted_sequence.ndim != 1 and (input.ndim != sorted_sequence.ndim or input.shape[:-1] != sorted_sequence.shape[:-1]):
@@ -429,7 +429,7 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
     dtype = operands_dtype((elements, test_elements))
     for y in (elements, test_elements):
         if isinstance(y, TensorBase) and (y.dtype is BOOL or y.dtype.is_complex):
-            raise ShapeError("MG-E203", f"Unsupported input type encountered for isin(): {y.dtype.name}", fix="x.int()")
+            raise DtypeError("MG-E203", f"Unsupported input type encountered for isin(): {y.dtype.name}", fix="x.int()")
     x, tests = [cast(y.detach(), dtype) if isinstance(y, TensorBase) else like.new_tensor(y, dtype=dtype)
                 for y in (elements, test_elements)]
     tests = flatten(tests)
@@ -458,7 +458,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     tensor_argument("one_hot", tensor, "tensor")
     if tensor.dtype is not INT64:
-        raise ShapeError("MG-E203", "one_hot is only applicable to index tensor of type LongTensor.", found=tensor.dtype.name)
+        raise DtypeError("MG-E203", "one_hot is only applicable to index tensor of type LongTensor.", found=tensor.dtype.name)
     classes = integer(num_classes, "num_classes", "one_hot")
     if tensor.numel() == 0:
         if classes <= 0:
@@ -466,13 +466,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         return tensor.new_empty((*tensor.shape, classes))
     known = not (tensor.is_meta and classes > 0)
     if known and tensor.min().item() < 0:
-        raise ShapeError("MG-E301", "Class values must be non-negative.")
+        raise ArgumentError("MG-E301", "Class values must be non-negative.")
     largest = tensor.max().item() if known else 0
     if classes == -1:
         classes = largest + 1
     if classes <= 0:
         raise ShapeError("MG-E206", "num_classes should be positive", found=str(classes))
     if largest >= classes:
-        raise ShapeError("MG-E301", "Class values must be smaller than num_classes.", found=f"{largest} of {classes}")
+        raise ArgumentError("MG-E301", "Class values must be smaller than num_classes.", found=f"{largest} of {classes}")
     place = reshape(tensor, (*tensor.shape, 1))
     return tensor.new_zeros((*tensor.shape, classes)).scatter(-1, place, 1)

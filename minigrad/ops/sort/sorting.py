@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad.errors import OutOfRangeError, ShapeError
+from minigrad.errors import DtypeError, OutOfRangeError, ScalarError, ShapeError
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tensor_argument, variant, wrong_type
@@ -158,7 +158,7 @@ def check_sortable(function, x, dim):
     """Return `dim` counted from the front; raise unless `x` is a tensor of real numbers."""
     at = dimension(dim, tensor_argument(function, x).ndim)
     if x.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{function}(): Sort does not support complex dtypes", fix="x.abs() or x.real")
+        raise DtypeError("MG-E203", f"{function}(): Sort does not support complex dtypes", fix="x.abs() or x.real")
     return at
 
 
@@ -248,7 +248,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if not 0 <= number <= (input.shape[at] if input.ndim else 1):
         raise ShapeError("MG-E206", "selected index k out of range", found=f"k = {number} of {list(input.shape)}, along {at}")
     if input.dtype.name == "bool":
-        raise ShapeError("MG-E203", "topk does not support bool dtypes", fix="x.int()")
+        raise DtypeError("MG-E203", "topk does not support bool dtypes", fix="x.int()")
     return topk_result(*call(Topk.op, (input, number, at, flag(largest, "largest", "topk"))))
 
 
@@ -287,7 +287,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, *, out
     number = integer(k, "k", "kthvalue")
     at = check_sortable("kthvalue", input, dim)
     if input.dtype.name == "bool":
-        raise ShapeError("MG-E203", "kthvalue(): not implemented for 'Bool'", fix="x.int()")
+        raise DtypeError("MG-E203", "kthvalue(): not implemented for 'Bool'", fix="x.int()")
     size = input.shape[at] if input.ndim else 1
     if size and not 1 <= number <= size:
         raise ShapeError("MG-E206", f"kthvalue(): selected number k out of range for dimension {at}",
@@ -300,7 +300,7 @@ def run_median(whole, along, result, input, dim, keepdim):
     name = result.__name__
     tensor_argument(name, input)
     if input.dtype.name == "bool" or input.dtype.is_complex:
-        raise ShapeError("MG-E203", f"{name}(): not implemented for {input.dtype.name}", fix="x.int(), or x.abs()")
+        raise DtypeError("MG-E203", f"{name}(): not implemented for {input.dtype.name}", fix="x.int(), or x.abs()")
     if dim is None:
         return call(whole.op, (input, tuple(range(input.ndim)), False))
     return run_selection(along, result, input, dim=dim, keepdim=keepdim)
@@ -423,7 +423,7 @@ def compute_quantile(name, x, q, dim, keepdim, interpolation, skip_nans):
     flag(keepdim, "keepdim", name)
     x, = cast_operands(name, x)
     if x.dtype.name not in ("float32", "float64"):
-        raise ShapeError("MG-E203", f"{name}() input tensor must be either float or double dtype", found=x.dtype.name)
+        raise DtypeError("MG-E203", f"{name}() input tensor must be either float or double dtype", found=x.dtype.name)
     if not isinstance(q, TensorBase):
         if not isinstance(q, (int, float)):
             raise wrong_type(name, "q", "Tensor or float", q)
@@ -433,14 +433,14 @@ def compute_quantile(name, x, q, dim, keepdim, interpolation, skip_nans):
     if q.ndim > 1:
         raise ShapeError("MG-E205", f"{name}() q must be a scalar or 1D tensor", found=f"{q.ndim}-d")
     if q.dtype is not x.dtype:
-        raise ShapeError("MG-E203", f"{name}() q tensor must be same dtype as the input tensor", found=q.dtype.name)
+        raise DtypeError("MG-E203", f"{name}() q tensor must be same dtype as the input tensor", found=q.dtype.name)
     if not isinstance(interpolation, str):
         raise wrong_type(name, "interpolation", "str", interpolation)
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise ShapeError("MG-E206", f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
                          f"{interpolation}")
     if not x.numel():
-        raise ShapeError("MG-E208", f"{name}() input tensor must be non-empty")
+        raise ScalarError("MG-E208", f"{name}() input tensor must be non-empty")
     if not q.is_meta and bool(((q < 0) | (q > 1)).any().item()):
         raise ShapeError("MG-E206", f"{name}() q values must be in the range [0, 1]")
     at = dimension(0 if dim is None else dim, x.ndim)

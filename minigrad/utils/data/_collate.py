@@ -7,7 +7,7 @@ import numpy as np
 from minigrad._arguments import sized
 from minigrad.creation import as_tensor, tensor
 from minigrad.dtypes import float64
-from minigrad.errors import ShapeError, TensorTypeError
+from minigrad.errors import ArgumentError, TensorTypeError
 from minigrad.ops import stack
 from minigrad.ops.base.rule import wrong_type
 from minigrad.tensor import Tensor
@@ -59,8 +59,8 @@ def default_collate(batch):
         return type(first)(*[default_collate(part) for part in zip(*batch)])
     if isinstance(first, Sequence):
         if any(len(b) != len(first) for b in batch):
-            raise ShapeError("MG-E333", "each element in list of batch should be of equal size",
-                             found=", ".join(sorted({str(len(b)) for b in batch})) + " elements")
+            raise ArgumentError("MG-E333", "each element in list of batch should be of equal size",
+                                found=", ".join(sorted({str(len(b)) for b in batch})) + " elements")
         return [default_collate(part) for part in zip(*batch)]
     raise make_type_error(type(first))
 

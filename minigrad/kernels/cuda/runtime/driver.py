@@ -8,7 +8,7 @@ Mirrors what ``c10/cuda`` uses of the CUDA runtime. Read next: ``memory.py``.
 
 import ctypes
 
-from minigrad.errors import OutOfMemoryError, ShapeError
+from minigrad.errors import DeviceError, OutOfMemoryError
 
 __all__ = ["address_of", "check", "context_of", "out_of_memory", "pool_of", "use"]
 
@@ -26,8 +26,8 @@ def error(code):
     """The exception for an error code of the driver."""
     from cuda.bindings import driver
     text = driver.cuGetErrorString(driver.CUresult(code))[1]
-    return ShapeError("MG-E310", f"CUDA error: {text.decode() if text else code}",
-                      fix="set CUDA_LAUNCH_BLOCKING=1 to find the kernel: without it a kernel runs after the call that started it")
+    return DeviceError("MG-E310", f"CUDA error: {text.decode() if text else code}",
+                       fix="set CUDA_LAUNCH_BLOCKING=1 to find the kernel: without it a kernel runs after the call that started it")
 
 
 def out_of_memory(nbytes, device):

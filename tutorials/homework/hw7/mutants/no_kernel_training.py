@@ -1,0 +1,3 @@
+# wrong: trains nothing
+def train_softmax(steps=25):
+    return [1.0 / (i + 1) for i in range(steps)]

@@ -1,0 +1,3 @@
+# wrong: no checkpoint at all
+def checkpoint(function, *args):
+    return function(*args)
