@@ -123,7 +123,7 @@ def entry(check, found):
 
 def for_gradescope(results):
     """The results with a text that says nothing of checks that students see later: Gradescope shows it after each submission."""
-    tests = results["tests"]
+    tests = [test for test in results["tests"] if test["extra_data"]["counts"]]
     seen = [test for test in tests if test["visibility"] == "visible"]
     if len(seen) == len(tests):
         return results
