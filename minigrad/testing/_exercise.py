@@ -9,13 +9,20 @@
 PyTorch has no such function. Read next: ``_expect.py``.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import functools
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from minigrad.errors import MinigradError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["exercise"]
 
@@ -26,7 +33,8 @@ class Stopped(BaseException):
     """Raised in the thread of an answer that takes too long. It is no Exception, so that the answer does not catch it."""
 
 
-def exercise(number, hint="A loop may never end, or follow every path of a graph instead of visiting every node once."):
+def exercise(number: int, hint: str = "A loop may never end, or follow every path of a graph instead of visiting every node once.",
+             ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
     """Decorate the check of an exercise, a function of one argument: the answer of the reader.
 
     The check prints ``not yet: exercise 2`` for an answer that raises NotImplementedError, as a stub does, and for a list of None
