@@ -1,4 +1,4 @@
-"""The line of the user's program that runs now, for the messages of errors: ``hw.py, line 12: y = x @ w``.
+"""The line of your program that runs now, for the messages of errors: ``hw.py, line 12: y = x @ w``.
 
 It imports nothing of minigrad: ``errors.py`` is below every layer. `mg.debug` notes a line for every save and every write, in a
 faster way: ``_core/graph/switches.py``.

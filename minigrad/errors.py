@@ -61,7 +61,7 @@ class MinigradError(Exception, metaclass=_NamedForWhatItIs):
     """Base of all errors that minigrad raises on purpose.
 
     `code` is the entry of the catalogue. The other arguments become the lines of the message, except those that are None. `where`
-    is the line of the user's program that is running now, unless it is given.
+    is the running line of the program that uses minigrad, unless it is given.
 
     Each error is also a builtin error, as in PyTorch, and a traceback shows that name.
 

@@ -430,6 +430,7 @@ predicted = [None, None, None, None, None]      # your numbers go here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_nodes(predicted):
     assert len(predicted) == len(PROGRAMS), "five numbers, one for each program"
     for text, number in zip(PROGRAMS, predicted):
@@ -452,10 +453,17 @@ check_nodes([3,     # a product and two leaves
 
 # %%
 class More(Var):
-    """Your code goes here. Note that `record` returns a Var, not a More."""
+    """Note that `record` returns a Var, not a More."""
+
+    def __truediv__(self, other):
+        raise NotImplementedError      # your code goes here
+
+    def exp(self):
+        raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_more(cls):
     """Compare with nudging, at (0.7, 1.9)."""
     def g(x, y):
@@ -513,10 +521,11 @@ check_more(Solution)
 
 # %%
 def depth(tensor):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3, hint="Visit each node once: one graph has 2^60 paths.")
 def check_depth(depth):
     def check(text, tensor, right):
         got = depth(tensor)

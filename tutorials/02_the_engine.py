@@ -721,6 +721,7 @@ predicted = ["", "", ""]        # your names go here, with spaces between them
 
 
 # %%
+@mg.testing.exercise(1)
 def check_order(predicted):
     names = {"a": mg.tensor(2.0, requires_grad=True),
              "b": mg.tensor(3.0, requires_grad=True)}
@@ -748,10 +749,11 @@ check_order([
 
 # %%
 def paths(tensor):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2, hint="Visit each node once: the ladder has 2^60 paths.")
 def check_paths(paths):
     def check(text, tensor, right):
         got = paths(tensor)
@@ -794,10 +796,11 @@ check_paths(paths_solution)
 
 # %%
 def needed(tensor, leaf):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3, hint="Decide each node once: the ladder has 2^60 paths.")
 def check_needed(needed):
     def wanted(tensor, leaf):
         with mg.debug.record() as r:
@@ -807,9 +810,12 @@ def check_needed(needed):
     a = mg.tensor(2.0, requires_grad=True)
     b = mg.tensor(3.0, requires_grad=True)
     s = a.sin()
+    chain = b
+    for _ in range(2000):       # too long for a function that calls itself
+        chain = chain + 1.0
     for text in ("s * b", "s + (b * 2.0).sin()", "s * ladder(b, 60)",
-                 "ladder(s * b, 30)"):
-        tensor = eval(text, {"s": s, "b": b, "ladder": ladder})
+                 "ladder(s * b, 30)", "s * chain"):
+        tensor = eval(text, {"s": s, "b": b, "ladder": ladder, "chain": chain})
         for name, leaf in (("a", a), ("b", b)):
             got, right = needed(tensor, leaf), wanted(tensor, leaf)
             assert got == right, f"{text}, to {name}: {got} instead of {right}"

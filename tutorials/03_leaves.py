@@ -627,6 +627,7 @@ predicted = ["", "", "", "", ""]        # your words go here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_how(predicted):
     assert len(predicted) == len(PROGRAMS), "five words, one for each program"
     for text, told in zip(PROGRAMS, predicted):
@@ -651,10 +652,11 @@ check_how(["stolen",        # the engine itself computed the sum of the two
 
 # %%
 def backward_in_parts(w, texts):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_parts(backward_in_parts):
     words = ([0.5, 1.0, 1.5], [2.0], [0.1, 0.2, 0.3, 0.4, 0.7])
     texts = [mg.tensor(text) for text in words]
@@ -687,10 +689,11 @@ check_parts(backward_in_parts_solution)
 
 # %%
 def strays(optimizer, loss):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_strays(strays):
     a, b, c = [mg.tensor([1.0, 2.0], requires_grad=True) for _ in range(3)]
     optimizer = mg.optim.SGD([{"params": [a, b]}, {"params": [c]}], lr=0.1)

@@ -529,6 +529,7 @@ predicted = [None, None, None, None, None]      # True where it works, False whe
 
 
 # %%
+@mg.testing.exercise(1)
 def check_works(predicted):
     assert len(predicted) == len(PROGRAMS), "five answers, one for each program"
     for text, told in zip(PROGRAMS, predicted):
@@ -555,10 +556,11 @@ check_works([False,     # both go through the node of exp, which has saved its r
 
 # %%
 def rows(y, x):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_rows(rows):
     x = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = x.exp() * x[0]
@@ -584,10 +586,11 @@ check_rows(rows_solution)
 
 # %%
 def truncated(w, inputs, k):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_truncated(truncated):
     def run(k):
         w = mg.tensor([1.0, 2.0], requires_grad=True)

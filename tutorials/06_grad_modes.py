@@ -591,6 +591,7 @@ predicted = ["", "", "", "", ""]        # your answers go here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_slopes(predicted):
     assert len(predicted) == len(PROGRAMS), "five answers, one for each program"
     for text, told in zip(PROGRAMS, predicted):
@@ -615,10 +616,11 @@ check_slopes([9.0,      # of (a + 3) a: 2 a + 3
 
 # %%
 def follow_(average, parameter, rate):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_follow(follow_):
     p = mg.tensor([1.0, 2.0], requires_grad=True)
     average = p.detach().clone()
@@ -649,10 +651,11 @@ check_follow(follow_solution)
 
 # %%
 def round_through(x):
-    """Your code goes here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_round_through(round_through):
     x = mg.tensor([0.2, 1.7, -2.6], requires_grad=True)
     y = round_through(x)

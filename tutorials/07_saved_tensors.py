@@ -615,6 +615,7 @@ predicted = [None, None, None, None, None]      # your sets; set() is the empty 
 
 
 # %%
+@mg.testing.exercise(1)
 def check_kept(predicted):
     assert len(predicted) == len(PROGRAMS), "five sets, one for each program"
     for text, told in zip(PROGRAMS, predicted):
@@ -642,14 +643,15 @@ check_kept([set(),              # 1 and -1, whatever x is
 class Swish(mg.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        """Your lines go here."""
+        raise NotImplementedError      # your code goes here
 
     @staticmethod
     def backward(ctx, g):
-        """And here: x, = ctx.saved_tensors"""
+        raise NotImplementedError      # and here: x, = ctx.saved_tensors
 
 
 # %%
+@mg.testing.exercise(2)
 def check_swish(swish):
     """`swish` is a class such as the one above."""
     base = mg.linspace(-3, 3, 50, dtype=mg.float64, requires_grad=True)
@@ -686,10 +688,11 @@ check_swish(SwishSolution)
 
 # %%
 def activations(sizes, batch, trained):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_activations(activations):
     def measured(sizes, batch, trained):
         h, count = mg.ones(batch, sizes[0]), Count([])

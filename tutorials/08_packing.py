@@ -602,6 +602,7 @@ predicted = [None, None, None, None, None]      # your numbers go here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_calls(predicted):
     packed = []
 
@@ -633,10 +634,11 @@ check_calls([1,     # c, for the gradient of x
 
 # %%
 def one_byte():
-    """Your lines go here. Return the two functions."""
+    raise NotImplementedError      # your code goes here: return the two functions
 
 
 # %%
+@mg.testing.exercise(2)
 def check_one_byte(one_byte):
     to_bytes, from_bytes = one_byte()
     mg.manual_seed(1)
@@ -679,10 +681,11 @@ print(f"off by {error(gradients(Packing(*one_byte_solution())), exact):.0e}")
 
 # %%
 def checked():
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_checked(checked):
     a = mg.tensor([1.0, 2.0], requires_grad=True)
     with checked():

@@ -651,10 +651,11 @@ Stop.apply(h).backward()
 
 # %%
 def reverse(x):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_reverse(reverse):
     x = mg.tensor([1.0, 2.0], requires_grad=True)
     y = reverse(x)
@@ -685,10 +686,11 @@ check_reverse(reverse_solution)
 
 # %%
 def grad_norms(**tensors):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_grad_norms(grad_norms):
     x = mg.tensor([3.0, 4.0], requires_grad=True)
     h = x * 2
@@ -739,10 +741,11 @@ check_grad_norms(grad_norms_solution)
 
 # %%
 def blame(y):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_blame(blame):
     x = mg.tensor([0.0, 4.0], requires_grad=True)
     # the slope of sqrt at 0 is infinite; times 0 it is nan

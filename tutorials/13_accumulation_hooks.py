@@ -584,10 +584,11 @@ node.register_hook(lambda *grads: print("a hook on a node that we hold"))
 
 # %%
 def attach(weights, lr, momentum):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_attach(attach):
     mine, right = new_weights(3, 4), new_weights(3, 4)
     handles = attach(mine, 0.5, 0.9)
@@ -630,10 +631,11 @@ check_attach(attach_solution)
 
 # %%
 def attach_every(weights, k):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_attach_every(attach_every):
     mine, right = new_weights(3, 4), new_weights(3, 4)
     attach_every(mine, 3)
@@ -673,10 +675,11 @@ check_attach_every(attach_every_solution)
 
 # %%
 def halves(loss, edge, upper, lower):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_halves(halves):
     weights = new_weights(4, 4)
     right = mg.autograd.grad(loss_of(weights), weights)

@@ -857,10 +857,17 @@ mg.utils.source.source_of("_core/function/outputs.py", "attach_node")
 
 # %%
 class Hypot(mg.autograd.Function):
-    """Your lines go here."""
+    @staticmethod
+    def forward(ctx, x, y):
+        raise NotImplementedError      # your code goes here
+
+    @staticmethod
+    def backward(ctx, g):
+        raise NotImplementedError      # and here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_hypot(cls):
     x = mg.tensor([3.0, 5.0], dtype=mg.float64, requires_grad=True)
     y = mg.tensor([4.0, 12.0], dtype=mg.float64, requires_grad=True)
@@ -916,6 +923,7 @@ class Broken(mg.autograd.Function):
 
 
 # %%
+@mg.testing.exercise(2)
 def check_mended(cls):
     x = mg.tensor([1.0, 2.0, 5.0], dtype=mg.float64, requires_grad=True)
     found = cls.apply(x, 3.0, 10.0).tolist()
@@ -956,10 +964,17 @@ check_mended(MendedSolution)
 
 # %%
 class Relu_(mg.autograd.Function):
-    """Your lines go here."""
+    @staticmethod
+    def forward(ctx, x):
+        raise NotImplementedError      # your code goes here
+
+    @staticmethod
+    def backward(ctx, g):
+        raise NotImplementedError      # and here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_relu(cls):
     w = mg.tensor([-1.0, 2.0, 3.0], requires_grad=True)
     h = w * 2

@@ -357,10 +357,11 @@ with mg.testing.expect_error(RuntimeError, code="MG-E275"):
 
 # %%
 def elements(block, thread, blocks, threads, n):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_elements(elements):
     found = elements(0, 1, 2, 4, 11)
     assert found == [1, 9], f"thread 1 of block 0: {found}"
@@ -388,10 +389,11 @@ check_elements(elements_solution)
 # %%
 @cuda.jit
 def scale_and_shift(x, factor, shift, z):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_scale_and_shift(kernel):
     assert hasattr(kernel, "py_func"), "write a kernel, a function under @cuda.jit"
     m = mg.arange(12.0).reshape(3, 4)
@@ -422,10 +424,11 @@ check_scale_and_shift(scale_and_shift_solution)
 
 # %%
 def energy(x):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_energy(energy):
     x = mg.tensor([1.0, -2.0, 3.0] * 7, dtype=mg.float64, device="cuda", requires_grad=True)
     e = energy(x)

@@ -3,14 +3,17 @@
     assert_close(actual, expected)      like torch.testing.assert_close
     check_op(fn, *inputs)               value, backward, forward mode and second derivatives in one table
     expect_error(RuntimeError, code)    a deliberate error, in tutorials and notebooks
+    exercise(number)                    the check of an exercise, with a limit of time
 
-``mg.testing`` is imported on first use. Mirrors ``torch/testing/__init__.py``; `check_op` and `expect_error` are minigrad's own.
+``mg.testing`` is imported on first use. Mirrors ``torch/testing/__init__.py``; `check_op`, `exercise` and
+`expect_error` are minigrad's own.
 """
 
 from minigrad.testing._check_op import OpReport, check_op
 from minigrad.testing._comparison import NotCloseError, assert_close
+from minigrad.testing._exercise import exercise
 from minigrad.testing._expect import NotRaisedError, expect_error
 from minigrad.testing._make_tensor import assert_allclose, make_tensor
 
-__all__ = ["NotCloseError", "NotRaisedError", "OpReport", "assert_allclose", "assert_close", "check_op", "expect_error",
-           "make_tensor"]
+__all__ = ["NotCloseError", "NotRaisedError", "OpReport", "assert_allclose", "assert_close", "check_op", "exercise",
+           "expect_error", "make_tensor"]

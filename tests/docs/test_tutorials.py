@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -57,6 +58,60 @@ def the_exercises_can_be_failed(names, capsys):
         except Exception as error:
             assert isinstance(error, (AssertionError, TypeError, AttributeError)), f"{name}: {error!r}"
         assert "right" not in capsys.readouterr().out, f"{name} accepts an answer that does nothing"
+
+
+@each_of(RUN_HERE)
+def test_the_stubs_are_not_yet_answers(path, ran, capsys):
+    """A reader who runs the check first reads a sentence, and no traceback."""
+    names = ran(path)
+    for i, (name, check) in enumerate(checks(names).items(), 1):
+        (parameter,) = inspect.signature(check).parameters
+        if parameter in names:
+            capsys.readouterr()
+            check(names[parameter])
+            assert capsys.readouterr().out.startswith(f"not yet: exercise {i}."), name
+    assert "Your code goes here" not in path.read_text("utf-8")
+
+
+def each_path(tensor, *_):
+    """An answer that follows each path: on a ladder of 60 it takes longer than the Earth is old."""
+    to_do, found = [tensor.grad_fn], 0
+    while to_do:
+        node = to_do.pop()
+        found += not node.next_functions
+        to_do += [following for following, _ in node.next_functions if following is not None]
+    return found
+
+
+def itself(tensor, leaf):
+    """A right answer to the third exercise of tutorial 2, but for what the text forbids: it calls itself."""
+    found = {}
+
+    def leads(node):
+        if node is not None and node not in found:
+            found[node] = (node.name() == "AccumulateGrad" and node.variable is leaf) + sum([leads(n) for n, _ in node.next_functions]) > 0
+        return node is not None and found[node]
+
+    leads(tensor.grad_fn)
+    return sum(found.values()) - 1
+
+
+@pytest.mark.parametrize("tutorial, check", [("02_the_engine", "check_paths"), ("02_the_engine", "check_needed")])
+def test_an_answer_that_never_ends_is_stopped(tutorial, check, ran, monkeypatch):
+    monkeypatch.setattr("minigrad.testing._exercise.SECONDS", 0.5)
+    answer = each_path if check == "check_paths" else endless
+    with pytest.raises(AssertionError, match=r"exercise \d: stopped after 0.5 seconds. \w+ each node once"):
+        ran(tutorials.TUTORIALS / f"{tutorial}.py")[check](answer)
+
+
+def endless(*_):
+    while True:
+        pass
+
+
+def test_an_answer_that_calls_itself_is_refused(ran):
+    with pytest.raises(AssertionError, match="exercise 3: a function calls itself for each node"):
+        ran(tutorials.TUTORIALS / "02_the_engine.py")["check_needed"](itself)
 
 
 @pytest.mark.skipif(SIMULATED, reason="they run here")
@@ -119,6 +174,14 @@ def torch_says_so(path):
     said = []
     runner.run(test, out=said.append)
     assert runner.failures == 0, "".join(said)
+
+
+def test_the_note_has_the_same_wrong_engines():
+    """The tutorial and the note once called one engine wrong and right."""
+    wrong = re.findall(r"^# ## Wrong engine \d: (.+)$", (tutorials.TUTORIALS / "02_the_engine.py").read_text("utf-8"), re.MULTILINE)
+    note = (tutorials.TUTORIALS.parent / "docs/notes/engine.md").read_text("utf-8")
+    named = re.findall(r"^\* \*\*(.+)\.\*\*", note, re.MULTILINE)
+    assert wrong == [name[0].lower() + name[1:] for name in named] and len(wrong) == 3
 
 
 def test_there_is_one():
