@@ -78,6 +78,7 @@ def debian(monkeypatch, tmp_path):
         root.mkdir(parents=True)
 
     monkeypatch.setattr(aarch64, "fetch", fetch)
+    monkeypatch.setattr(aarch64, "call", lambda *command: None)
     monkeypatch.setattr(aarch64, "release", lambda: "bookworm")
     monkeypatch.setattr(aarch64, "FOLDER", tmp_path)
     monkeypatch.setattr(aarch64, "TOOLS", tmp_path / "tools")

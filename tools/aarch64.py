@@ -12,6 +12,7 @@ what an extension module uses. So the C sources that Cython has written once ser
 
 import platform
 
+from tools.python_table import call
 from tools.pythons import HERE, SUITES, fetch
 
 FOLDER = HERE / "aarch64"
@@ -54,7 +55,7 @@ def make_environment(version, inside, folder):
 
     Args:
         version (str): of Python.
-        inside (Path): a Python of this version with pip, on this machine. Under the emulator, pip takes minutes.
+        inside (Path): a Python of this version with pip, on this machine. In the emulator, pip would take minutes.
         folder (Path): where to make it.
 
     Returns:
@@ -67,10 +68,11 @@ def make_environment(version, inside, folder):
     if not (root / "lib").exists():
         fetch([f"python{version}", "libstdc++6"], root, [release(), *SUITES], "arm64")
         (root / "lib").symlink_to("usr/lib")        # a package of Debian that we have not unpacked would make this link
+        call(inside, "-m", "compileall", "-q", root / "usr" / "lib" / f"python{version}")   # a .pyc file serves all machines
     packages = folder / "lib" / f"python{version}" / "site-packages"
     packages.mkdir(parents=True)
     (folder / "pyvenv.cfg").write_text(f"home = {root}/usr/bin\ninclude-system-site-packages = false\n", "utf-8")
     python = write_script(folder / "bin" / "python",
                           f'exec {TOOLS}/usr/bin/qemu-aarch64-static -L {root} -0 "$0" {root}/usr/bin/python{version} "$@"')
     tags = [part for minor in range(17, 40) for part in ("--platform", f"manylinux_2_{minor}_aarch64")]
-    return python, [inside, "-m", "pip", "install", "--target", packages, "--only-binary", ":all:", "--no-compile", *tags]
+    return python, [inside, "-m", "pip", "install", "--target", packages, "--only-binary", ":all:", *tags]
