@@ -110,17 +110,18 @@ def apt(*arguments):
     return done.stdout
 
 
-def prepare_apt():
-    """Give apt a folder of its own, which knows the newer releases and no installed package. Then download their lists."""
+def prepare_apt(suites, architecture):
+    """Give apt a folder of its own, which knows these releases and no installed package. Then download their lists."""
     address, key = mirror()
     folder = HERE / "apt"
     for name in ("lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
     signed = f"[signed-by={key}] " if key else ""
-    (folder / "sources.list").write_text("".join(f"deb {signed}{address} {suite} main\n" for suite in SUITES))
+    (folder / "sources.list").write_text("".join(f"deb {signed}{address} {suite} main\n" for suite in suites))
+    machine = f'APT::Architecture "{architecture}";\nAPT::Architectures {{ "{architecture}"; }};\n' if architecture else ""
     (folder / "apt.conf").write_text(f"""\
-Dir::Etc::sourcelist "{folder}/sources.list";
+{machine}Dir::Etc::sourcelist "{folder}/sources.list";
 Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Etc::preferencesparts "/dev/null";
@@ -135,21 +136,34 @@ Debug::NoLocking "true";
     apt("update")
 
 
+def fetch(packages, root, suites=SUITES, architecture=""):
+    """Download packages of Debian with all that they need, and unpack them into the folder `root`.
+
+    Args:
+        packages (list): their names.
+        root (Path): where to unpack them. The folder may have other packages already.
+        suites (sequence, optional): the releases of Debian to look in.
+        architecture (str, optional): Debian's name of a machine, such as ``arm64``. Default: this machine.
+
+    Raises:
+        Unavailable: apt does not know such a package, or does not get it.
+    """
+    prepare_apt(suites, architecture)
+    apt("install", "--download-only", *packages)
+    root.mkdir(parents=True, exist_ok=True)
+    for package in sorted((HERE / "apt" / "cache" / "archives").glob("*.deb")):
+        if package.name.split("_")[0] not in PACKED:
+            subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
+    shutil.rmtree(HERE / "apt")
+
+
 def unpack(versions):
-    """Download Pythons with all that they need, and unpack them into build/pythons/root.
+    """Unpack Pythons with all that they need into build/pythons/root.
 
     Raises:
         Unavailable: apt does not know such a Python, or does not get it.
     """
-    prepare_apt()
-    archives = HERE / "apt" / "cache" / "archives"
-    apt("install", "--download-only", *ALSO,
-        *[name.format(version) for version in versions for name in ("python{}-venv", "libpython{}-dev")])
-    ROOT.mkdir(exist_ok=True)
-    for package in sorted(archives.glob("*.deb")):
-        if package.name.split("_")[0] not in PACKED:
-            subprocess.run(["dpkg-deb", "-x", str(package), str(ROOT)], check=True)
-    shutil.rmtree(HERE / "apt")
+    fetch([*ALSO, *[name.format(version) for version in versions for name in ("python{}-venv", "libpython{}-dev")]], ROOT)
     for version in versions:
         relocate(version)
 
