@@ -10,7 +10,8 @@ __all__ = ["METHODS", "MODULES", "NAMES"]
 MODULES = (
     "_C", "_dynamo", "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft",
     "func", "functional", "functorch", "futures", "grading", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn",
-    "onnx", "optim", "profiler", "quantization", "random", "run", "serialization", "sparse", "special", "testing",
+    "onnx", "optim", "profiler", "quantization", "random", "run", "serialization", "sparse", "special", "storage",
+    "testing",
     "torch_version", "utils", "version", "viz", "xpu",
 )
 
@@ -37,6 +38,7 @@ NAMES = {
         "randint randint_like randn randn_like randperm seed set_rng_state",
     "run": "as_torch",
     "serialization": "load save",
+    "storage": "TypedStorage UntypedStorage is_storage",
     "sparse": "dsmm sparse_coo_tensor sparse_csr_tensor spmm",
     "func": "vmap",
     "functional":
