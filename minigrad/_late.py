@@ -11,8 +11,7 @@ MODULES = (
     "_C", "_dynamo", "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft",
     "func", "functional", "functorch", "futures", "grading", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn",
     "onnx", "optim", "profiler", "quantization", "random", "run", "serialization", "sparse", "special", "storage",
-    "testing",
-    "torch_version", "utils", "version", "viz", "xpu",
+    "testing", "torch_version", "utils", "version", "viz", "xpu",
 )
 
 # module -> its names, separated by spaces
@@ -30,8 +29,11 @@ NAMES = {
     "backends._precision":
         "get_deterministic_debug_mode get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled "
         "set_deterministic_debug_mode set_float32_matmul_precision",
+    "_tensor.tensor_str": "set_printoptions",
     "compiler": "compile",
     "cpu": "Event Stream",
+    "creation._grids": "broadcast_shapes eye tril_indices triu_indices",
+    "creation._ranges": "arange linspace logspace",
     "nn.functional": "threshold",
     "random":
         "Generator bernoulli default_generator get_rng_state initial_seed manual_seed multinomial normal poisson rand rand_like "

@@ -300,7 +300,7 @@ KERNEL_ATTRIBUTES = {
 # The attributes of a source of kernels (a module or another object), besides the kernels themselves.
 SOURCE_ATTRIBUTES = {
     "__name__": "the name that `Kernels.origin` shows",
-    "LATE": "optional: the names of the kernels that the source imports when they are first read. `Kernels` reads each of them with "
+    "LATE": "optional: the names of the kernels that the source imports when they are first read. `Kernels` reads each with "
             "its first use, so that the import of minigrad does not wait for them",
     "RECYCLE": "optional: a capsule with the address of a C function that takes over an array which only the caller refers to "
                "(cpu/pool.pyx)",
