@@ -185,6 +185,7 @@ def stale():
                   and any(os.path.exists(folder_of(name) + suffix) for suffix in BINARIES))
 
 
+@functools.cache
 def built_from():
     """Return module -> fingerprint of its source at build time, from the note of setup.py: a JSON object of strings.
 
