@@ -32,7 +32,6 @@ from minigrad._core.graph.metadata import Device, Size
 from minigrad._core.graph.metadata import DType as dtype
 from minigrad._core.engine.ownership import measure as _measure
 from minigrad._tensor.properties import get_device, is_inference
-from minigrad._tensor.tensor_str import set_printoptions
 from minigrad._version import __version__
 from minigrad.dtypes import (bool_, can_cast, cdouble, cfloat, complex64, complex128, device, double, finfo, float16, float32,
                              float64, get_default_device, get_default_dtype, half, iinfo, int8, int16, int32, int64, long,
@@ -48,14 +47,13 @@ from minigrad.tensor import install_methods as _install_methods
 _install_methods(_ops.METHODS)
 _install_methods({name: _LateMethod(f"minigrad.{module}", name)
                   for module, names in _late.METHODS.items() for name in names.split()})
-_measure(lambda requires_grad: Tensor(3).requires_grad_(requires_grad))
 
 from minigrad import autograd
 from minigrad.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from minigrad.autograd.grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
                                          set_grad_enabled)
 from minigrad.creation import *
-from minigrad.storage import TypedStorage, UntypedStorage, is_storage
+from minigrad.creation import zeros
 from minigrad._build.config import (
     are_deterministic_algorithms_enabled,
     get_num_threads,
@@ -65,6 +63,8 @@ from minigrad._build.config import (
 )
 from minigrad._warnings import is_warn_always_enabled, set_warn_always
 from minigrad._core.graph.upcalls import upcalls as _upcalls
+
+_measure(lambda requires_grad: zeros(3, requires_grad=requires_grad))
 
 float = float32
 bool = bool_

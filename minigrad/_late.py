@@ -10,8 +10,8 @@ __all__ = ["METHODS", "MODULES", "NAMES"]
 MODULES = (
     "_C", "_dynamo", "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft",
     "func", "functional", "functorch", "futures", "grading", "hub", "jit", "library", "linalg", "mps", "multiprocessing", "nn",
-    "onnx", "optim", "profiler", "quantization", "random", "run", "serialization", "sparse", "special", "testing",
-    "torch_version", "utils", "version", "viz", "xpu",
+    "onnx", "optim", "profiler", "quantization", "random", "run", "serialization", "sparse", "special", "storage",
+    "testing", "torch_version", "utils", "version", "viz", "xpu",
 )
 
 # module -> its names, separated by spaces
@@ -30,14 +30,18 @@ NAMES = {
     "backends._precision":
         "get_deterministic_debug_mode get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled "
         "set_deterministic_debug_mode set_float32_matmul_precision",
+    "_tensor.tensor_str": "set_printoptions",
     "compiler": "compile",
     "cpu": "Event Stream",
+    "creation._grids": "broadcast_shapes eye tril_indices triu_indices",
+    "creation._ranges": "arange linspace logspace",
     "nn.functional": "threshold",
     "random":
         "Generator bernoulli default_generator get_rng_state initial_seed manual_seed multinomial normal poisson rand rand_like "
         "randint randint_like randn randn_like randperm seed set_rng_state",
     "run": "as_torch",
     "serialization": "load save",
+    "storage": "TypedStorage UntypedStorage is_storage",
     "sparse": "dsmm sparse_coo_tensor sparse_csr_tensor spmm",
     "func": "vmap",
     "functional":

@@ -197,6 +197,23 @@ def test_missing_modules_are_noticed(copied):
 
 
 @compiled
+def test_binaries_of_another_python(copied):
+    """A source tree that another Python has compiled: minigrad runs interpreted, and says so once; the report says what to do."""
+    for path in [*(copied / "minigrad").rglob("*.so"), *(copied / "minigrad").rglob("*.pyd")]:
+        stem, _, suffix = path.name.partition(".")
+        path.rename(path.with_name(f"{stem}.{'pypy310-pp73-x86_64-linux-gnu.so' if suffix.endswith('so') else 'cp39-win32.pyd'}"))
+    program = "import minigrad as mg; from minigrad._build import pure; x = mg.ones(2, requires_grad=True); (x * x).sum().backward(); " \
+              "print(pure.mode(), pure.compiled_modules(), x.grad.tolist())"
+    done = code(program, root=copied, MINIGRAD_PURE="0")
+    assert done.stdout == "interpreted [] [2.0, 2.0]\n"
+    assert done.stderr.count("RuntimeWarning: minigrad runs interpreted") == 1 and "were built for another Python (.pypy310-" in done.stderr
+    report = python("-m", "minigrad.doctor", root=copied, MINIGRAD_PURE="0")
+    assert report.returncode == 0 and "problem:  the extension modules were built for another Python" in report.stdout
+    assert "remedy:   build them for this Python: make build" in report.stdout
+    assert not code(program, root=copied, MINIGRAD_PURE="1").stderr
+
+
+@compiled
 def test_build_notes_every_module():
     """_built.json has the fingerprint of each binary, so that a stale binary is found."""
     built = _pure.built_from()

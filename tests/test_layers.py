@@ -25,7 +25,7 @@ KNOWN = import_graph.modules([ROOT])
 SURFACE = {"tensor", "_tensor", "creation", "dtypes", "random", "_arguments", "_warnings", "_absent", "storage"}
 BELOW = {
     "_user_line": set(), "errors": {"_user_line"}, "_explain": {"errors"}, "_version": set(), "_lazy": set(), "_late": set(),
-    "kernels": {"errors"},
+    "kernels": {"errors", "_lazy"},
     "_core": {"errors"},
     "ops": {"_core", "kernels", "errors", "_lazy"},
     "surface": {"ops", "_core", "errors", "_lazy"},

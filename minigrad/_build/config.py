@@ -162,6 +162,9 @@ def problems():
     if absent and not pure.PURE:
         found.append((f"extension modules are missing, so all of minigrad runs interpreted: {', '.join(absent)}",
                       f"build them all: MINIGRAD_BUILD=require pip install --force-reinstall --no-binary {DISTRIBUTION} {DISTRIBUTION}"))
+    elif pure.mode() == "interpreted" and not pure.PURE and pure.built_for_others():
+        found.append(("the extension modules were built for another Python, so all of minigrad runs interpreted: "
+                      f"{', '.join(pure.built_for_others())}", "build them for this Python: make build"))
     elif pure.mode() == "interpreted" and not pure.PURE:
         found.append(("no extension modules: minigrad is complete, but about ten times slower",
                       "install a C compiler (gcc, clang) and reinstall minigrad"))

@@ -54,6 +54,17 @@ def stem_of(file):
     return file.partition(".")[0]
 
 
+def suffix_of(file):
+    """Return the rest of the name: .cpython-311-x86_64-linux-gnu.so. Another Python does not load it, though it may load a .so."""
+    return file[len(stem_of(file)):]
+
+
+def built_for_others():
+    """Return the suffixes of binaries that are here for other Pythons, such as ``.cpython-311-x86_64-linux-gnu.so``."""
+    suffixes = {suffix_of(file) for file in os.listdir(folder_of(f"{PACKAGE}._core.graph"))}
+    return sorted(suffix for suffix in suffixes if suffix.endswith((".so", ".pyd")) and suffix not in BINARIES)
+
+
 def compiled_here():
     """Return, for each module of the core and the ops that the last build lists, whether its binary is there.
 
@@ -66,7 +77,7 @@ def compiled_here():
             continue
         if package not in listings:
             files = os.listdir(folder_of(package)) if os.path.isdir(folder_of(package)) else []
-            listings[package] = set(files), {stem_of(file) for file in files if file.endswith(BINARIES)}
+            listings[package] = set(files), {stem_of(file) for file in files if suffix_of(file) in BINARIES}
         files, binaries = listings[package]
         if stem + ".py" in files:       # not so where the note is older than the source tree
             found[name] = stem in binaries
@@ -105,12 +116,16 @@ class CimportFinder:
 
 
 def install():
-    """Run interpreted if ``MINIGRAD_PURE`` is set, if the GIL is forced off, or if binaries are missing."""
+    """Run interpreted if ``MINIGRAD_PURE`` is set, if the GIL is forced off, or if binaries are missing or are another Python's."""
     if WITHOUT_GIL and os.environ.get("MINIGRAD_PURE", "0") in ("", "0") and any(compiled_here().values()):
         warnings.warn("minigrad runs interpreted, twenty to forty times slower: its extension modules need the GIL, and PYTHON_GIL=0 or "
                       "-X gil=0 forbids it. Set MINIGRAD_PURE=1 as well if you want this, or leave the GIL to Python",
                       RuntimeWarning, stacklevel=3)
     built = set() if PURE else set(compiled_here().values())      # {True} if it is whole
+    if built == {False} and built_for_others():
+        warnings.warn("minigrad runs interpreted, twenty to forty times slower: its extension modules here were built for another Python "
+                      f"({', '.join(built_for_others())}). Build them for this one (make build, with this Python), or set "
+                      "MINIGRAD_PURE=1 if you want this", RuntimeWarning, stacklevel=3)
     if (PURE or len(built) == 2) and SourceFinder not in sys.meta_path:
         sys.meta_path.insert(0, SourceFinder)
     if built != {True} and CimportFinder not in sys.meta_path:
@@ -170,6 +185,7 @@ def stale():
                   and any(os.path.exists(folder_of(name) + suffix) for suffix in BINARIES))
 
 
+@functools.cache
 def built_from():
     """Return module -> fingerprint of its source at build time, from the note of setup.py: a JSON object of strings.
 

@@ -18,7 +18,6 @@ import numpy as np
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.thread_state import current
 from minigrad._core.surface.variable import Variable
-from minigrad._tensor.tensor_str import tensor_str
 from minigrad.creation._from_data import as_tensor
 from minigrad.creation._legacy import device_of_type
 from minigrad.dtypes import (
@@ -369,6 +368,7 @@ class Conversions(Variable):
         return int(self._array.item())
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
+        from minigrad._tensor.tensor_str import tensor_str  # late: many programs print no tensor
         return tensor_str(self)
 
     def __format__(self, spec: str) -> str:

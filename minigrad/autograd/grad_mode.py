@@ -17,9 +17,9 @@ Mirrors ``torch/autograd/grad_mode.py`` and ``torch/utils/_contextlib.py``.
 from __future__ import annotations
 
 import functools
-import threading
 import types
 import warnings
+from _thread import _local as ThreadLocal  # threading.local, without the import of threading
 from typing import TYPE_CHECKING, Any
 
 from minigrad._core.graph.tensor import TensorBase
@@ -340,7 +340,7 @@ class enforce_grad_layout_policy(Switch):
         super().__init__(enable)
 
 
-class Replay(threading.local):
+class Replay(ThreadLocal):
     """The flag of `_force_original_view_tracking`, for each thread."""
 
     view_replay = False

@@ -5,6 +5,7 @@ Everything here makes leaves of the class that ops return. `Tensor` builds on it
 Mirrors ``torch/csrc/utils/tensor_new.cpp`` and ``aten/src/ATen/native/TensorFactories.cpp``.
 """
 
+from minigrad._lazy import lazy as _lazy
 from minigrad.creation._filled import (
     empty,
     empty_like,
@@ -18,7 +19,6 @@ from minigrad.creation._filled import (
     zeros_like,
 )
 from minigrad.creation._from_data import as_tensor, from_dlpack, from_numpy, frombuffer, tensor
-from minigrad.creation._grids import broadcast_shapes, eye, tril_indices, triu_indices
 from minigrad.creation._legacy import (
     BoolTensor,
     ByteTensor,
@@ -31,9 +31,11 @@ from minigrad.creation._legacy import (
     ShortTensor,
     set_default_tensor_type,
 )
-from minigrad.creation._ranges import arange, linspace, logspace
+
+LATE = {"_grids": "broadcast_shapes eye tril_indices triu_indices", "_ranges": "arange linspace logspace"}
+
+__getattr__, __dir__ = _lazy(__name__, names=LATE)
 
 __all__ = ["BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",
-           "ShortTensor", "arange", "as_tensor", "broadcast_shapes", "empty", "empty_like", "empty_strided", "eye", "from_dlpack",
-           "from_numpy", "frombuffer", "full", "full_like", "linspace", "logspace", "ones", "ones_like", "scalar_tensor",
-           "set_default_tensor_type", "tensor", "tril_indices", "triu_indices", "zeros", "zeros_like"]
+           "ShortTensor", "as_tensor", "empty", "empty_like", "empty_strided", "from_dlpack", "from_numpy", "frombuffer", "full",
+           "full_like", "ones", "ones_like", "scalar_tensor", "set_default_tensor_type", "tensor", "zeros", "zeros_like"]

@@ -300,6 +300,8 @@ KERNEL_ATTRIBUTES = {
 # The attributes of a source of kernels (a module or another object), besides the kernels themselves.
 SOURCE_ATTRIBUTES = {
     "__name__": "the name that `Kernels.origin` shows",
+    "LATE": "optional: the names of the kernels that the source imports when they are first read. `Kernels` reads each with "
+            "its first use, so that the import of minigrad does not wait for them",
     "RECYCLE": "optional: a capsule with the address of a C function that takes over an array which only the caller refers to "
                "(cpu/pool.pyx)",
 }
@@ -335,6 +337,8 @@ NUMBER = {name: number for number, name in enumerate(CONTRACT)}
 class Kernels:
     """The kernels of one device: by name as attributes, by number in `table`.
 
+    A kernel that its source calls late is read from the source with its first use: see SOURCE_ATTRIBUTES.
+
     Args:
         name (str): of the device, such as ``"cpu"``.
         sources: modules or other objects with kernels as attributes. The first source that has a kernel supplies it.
@@ -347,15 +351,41 @@ class Kernels:
         self.name = name
         self.table = []
         self.origin = {}
+        self.late = {}      # kernel -> its source, until its first use
         first = {kernel: source for source in reversed(sources) for kernel in NUMBER.keys() & dir(source)}
+        late = {source.__name__: getattr(source, "LATE", ()) for source in sources}
         for kernel in CONTRACT:
             if kernel not in first:
                 raise TypeError(f"no source of the {name} kernels has {kernel!r}, which contract.py asks for")
-            setattr(self, kernel, getattr(first[kernel], kernel))
-            self.table.append(getattr(first[kernel], kernel))
-            self.origin[kernel] = first[kernel].__name__
+            source = first[kernel]
+            if kernel in late[source.__name__]:
+                self.late[kernel] = source
+                self.table.append(LateKernel(self, kernel))
+            else:
+                setattr(self, kernel, getattr(source, kernel))
+                self.table.append(getattr(source, kernel))
+            self.origin[kernel] = source.__name__
         # See SOURCE_ATTRIBUTES; None if no source has it.
         self.recycle = next((s.RECYCLE for s in sources if hasattr(s, "RECYCLE")), None)
 
+    def __getattr__(self, name):
+        """Read a late kernel from its source. Python calls this for a name that is no attribute yet."""
+        if name not in self.__dict__.get("late", ()):
+            raise AttributeError(f"the {self.__dict__.get('name')} kernels have no {name!r}")
+        kernel = getattr(self.late[name], name)
+        setattr(self, name, kernel)
+        self.table[NUMBER[name]] = kernel
+        return kernel
+
     def __repr__(self):
         return f"<Kernels {self.name}>"
+
+
+class LateKernel:
+    """Stands in a table for a late kernel, until its first use."""
+
+    def __init__(self, kernels, name):
+        self.kernels, self.name = kernels, name
+
+    def __call__(self, *args):
+        return getattr(self.kernels, self.name)(*args)

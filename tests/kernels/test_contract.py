@@ -1,9 +1,11 @@
 """Every kernel of kernels/contract.py exists and keeps the conventions, and a compiled one equals its NumPy twin."""
 
 import ast
+import importlib
 import itertools
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,14 +39,39 @@ MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast", "resize", "to_host", "from_host"}
 def test_both_implementations_are_complete():
     for k in (kernels.NUMPY, kernels.CPU):
         for name, number in NUMBER.items():
-            assert k.table[number] is getattr(k, name)
+            kernel = getattr(k, name)       # reads it, if it is late
+            assert k.table[number] is kernel
 
 
 def test_the_reference_has_nothing_else():
     """numpy_ref exports the kernels of the contract, and nothing else."""
-    public = {n for module in (numpy_ref.convolution, numpy_ref.elementwise, numpy_ref.fourier, numpy_ref.gamma, numpy_ref.joining, numpy_ref.layout, numpy_ref.linalg, numpy_ref.linear,
-                               numpy_ref.nn, numpy_ref.ordering, numpy_ref.randoms, numpy_ref.reduction, numpy_ref.scans, numpy_ref.special) for n in module.__all__}
+    modules = {stem: importlib.import_module(f"minigrad.kernels.numpy_ref.{stem}") for stem in numpy_ref.FILES}
+    public = {name for module in modules.values() for name in module.__all__}
     assert public == set(CONTRACT)
+    for stem, module in modules.items():
+        assert sorted(numpy_ref.FILES[stem].split()) == sorted(module.__all__), stem
+    for stem, names in cpu.FILES.items():
+        module = importlib.import_module(f"minigrad.kernels.cpu.{stem}")
+        twins = {name for name in CONTRACT if name in dir(module) and getattr(module, name) is not getattr(numpy_ref, name)}
+        assert sorted(names.split()) == sorted(twins), stem
+
+
+def test_a_late_kernel_is_read_with_its_first_use():
+    read = []
+
+    def __getattr__(name):
+        read.append(name)
+        return getattr(numpy_ref, name)
+
+    late = type("Late", (), {"__name__": "late", "LATE": frozenset(CONTRACT), "__dir__": lambda self: CONTRACT, "__getattr__": lambda self, name: __getattr__(name)})()
+    for k in (Kernels("toy", late), Kernels("toy", SimpleNamespace(__name__="first", mul=numpy_ref.mul), late)):
+        read.clear()
+        x = np.ones(2, np.float32)
+        assert k.table[NUMBER["add"]](x, x).tolist() == [2.0, 2.0] and k.exp is numpy_ref.exp and k.table[NUMBER["exp"]] is numpy_ref.exp
+        assert k.add is k.table[NUMBER["add"]] is numpy_ref.add and k.mul is numpy_ref.mul
+        assert read[:2] == ["add", "exp"] and len(read) <= 3
+        with pytest.raises(AttributeError, match="the toy kernels have no 'nonsense'"):
+            k.nonsense  # noqa: B018
 
 
 def test_a_missing_kernel_is_named():
@@ -125,9 +152,9 @@ def test_kernels_that_write_in_place_take_out():
 
 def test_attributes_of_sources():
     for source in (numpy_ref, *cpu.SOURCES):
-        assert source.__name__.startswith("minigrad.kernels.")
+        assert source.__name__.startswith("minigrad.kernels.") and getattr(source, "LATE", set()) <= CONTRACT.keys()
     assert (kernels.CPU.recycle is None) == (not any(hasattr(source, "RECYCLE") for source in cpu.SOURCES))
-    assert {"__name__", "RECYCLE"} == SOURCE_ATTRIBUTES.keys()
+    assert {"__name__", "LATE", "RECYCLE"} == SOURCE_ATTRIBUTES.keys()
 
 
 # ---- results -----------------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ Mirrors ``torch/csrc/autograd/engine.cpp`` (Engine::execute, execute_with_graph_
 
 import contextvars
 import itertools
-import threading
 from typing import Any
 
 import cython
@@ -211,6 +210,7 @@ def run_in_new_thread(task, state, roots, grads):
     """`run_task` in a new thread. See Note [Reentrant backward]."""
     errors = []
     streams = carried()
+    import threading  # late: it takes 1% of the import of minigrad
     done = threading.Lock()     # our own: in Python 3.11 and 3.12 a thread whose `join` was interrupted counts as ended
     done.acquire()
     begun = threading.Lock()    # the thread takes it before it uses our State, or we take it, and the thread does nothing

@@ -4,7 +4,7 @@ Compiled, ``capi.pxd`` supplies them as inline C, and this file is not used. Int
 """
 
 import sys
-import threading
+from _thread import get_ident
 
 from minigrad._core.graph.locks import registering
 
@@ -36,7 +36,7 @@ __all__ = [
 
 def thread_id():
     """A number for the calling thread (compiled: one that is never used again)."""
-    return threading.get_ident()
+    return get_ident()
 
 
 def check_signals():

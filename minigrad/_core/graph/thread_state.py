@@ -17,8 +17,8 @@ Mirrors ``at::ThreadLocalState`` and the thread-locals of torch/csrc/autograd/en
 Read next: ``node.py``.
 """
 
-import threading
 import weakref
+from _thread import _local as ThreadLocal  # threading.local, without the import of threading
 
 import cython
 from cython.cimports.minigrad._core.graph.capi import thread_id
@@ -141,7 +141,7 @@ def derive(state: State) -> object:
     return None
 
 
-_local = threading.local()
+_local = ThreadLocal()
 _states = weakref.WeakSet()     # the State of every thread
 NOBODY = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)
 _cached_thread = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)

@@ -15,16 +15,44 @@
 
 Each kernel checks whether its arguments are *easy*: contiguous, of one of the two dtypes, with shapes that match or broadcast
 simply. If not, it calls its twin, the function of the same name in ``numpy_ref``.
-`SOURCES` lists the compiled modules. It is empty where there was no compiler.
+`SOURCES` lists the compiled modules that nearly every program needs, and this package, which imports the others with the first
+use of one of their kernels. It is empty where there was no compiler.
 
 Read next: ``common.pxd``.
 """
 
+import sys
 from importlib import import_module
+from importlib.util import find_spec
+
+from minigrad._lazy import lazy
+
+# module -> its kernels, separated by spaces
+FILES = {
+    "convolution": "conv conv_input conv_weight",
+    "pooling": "max_pool max_pool_backward resample",
+    "loss": "class_outside nll_loss nll_loss_backward",
+    "optim": "adam_ sgd_",
+}
+
+
+def is_here(module):
+    """Whether there is a binary of `module`."""
+    try:
+        return find_spec(f"{__name__}.{module}") is not None
+    except ImportError:     # interpreted: see _build/pure.py
+        return False
+
 
 SOURCES = []
-for _name in ("pool", "elementwise", "layout", "reduction", "joining", "linear", "convolution", "pooling", "loss", "optim"):
+for _name in ("pool", "elementwise", "layout", "reduction", "joining", "linear"):
     try:
-        SOURCES.append(import_module(f"minigrad.kernels.cpu.{_name}"))
+        SOURCES.append(import_module(f"{__name__}.{_name}"))
     except ImportError:
         pass
+
+FILES = {module: names for module, names in FILES.items() if is_here(module)}
+LATE = frozenset(" ".join(FILES.values()).split())
+__getattr__, __dir__ = lazy(__name__, names=FILES)
+if FILES:
+    SOURCES.append(sys.modules[__name__])

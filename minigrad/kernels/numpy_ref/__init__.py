@@ -17,19 +17,45 @@
     precision.py    the dtype that a kernel computes in
 
 Each function is one line of NumPy where that is possible. ``kernels/contract.py`` says what it promises.
+
+Compiled, a short program needs none of them. So a module is imported when a program first needs one of its kernels.
 """
 
-from minigrad.kernels.numpy_ref.convolution import *
-from minigrad.kernels.numpy_ref.elementwise import *
-from minigrad.kernels.numpy_ref.fourier import *
-from minigrad.kernels.numpy_ref.gamma import *
-from minigrad.kernels.numpy_ref.joining import *
-from minigrad.kernels.numpy_ref.layout import *
-from minigrad.kernels.numpy_ref.linalg import *
-from minigrad.kernels.numpy_ref.linear import *
-from minigrad.kernels.numpy_ref.nn import *
-from minigrad.kernels.numpy_ref.ordering import *
-from minigrad.kernels.numpy_ref.randoms import *
-from minigrad.kernels.numpy_ref.reduction import *
-from minigrad.kernels.numpy_ref.scans import *
-from minigrad.kernels.numpy_ref.special import *
+from minigrad._lazy import lazy
+
+# module -> its kernels, separated by spaces
+FILES = {
+    "convolution": "col2im conv conv_input conv_weight im2col max_pool max_pool_backward max_pool_select resample",
+    "elementwise":
+        "abs acos acosh add angle asin asinh atan atan2 atanh ceil clamp complex conj copysign cos cosh div eq exp exp2 expm1 "
+        "floor floor_divide fmax fmin fmod ge gt heaviside hypot invert isfinite isinf isnan le log log10 log1p log2 logaddexp "
+        "logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul nan_to_num ne neg pow reciprocal relu "
+        "relu_backward remainder round rsqrt rsub sgn sigmoid sigmoid_backward sign signbit sin sinc sinh sqrt sub tan tanh "
+        "tanh_backward trunc trunc_divide where xlog1py xlogy",
+    "fourier": "fft_c2c fft_c2r fft_r2c",
+    "gamma": "frexp gammainc gammaincc i0 i1 nextafter zeta",
+    "joining":
+        "cat gather index index_add index_put index_put_ index_select into_slice masked_scatter scatter scatter_add "
+        "scatter_reduce stack",
+    "layout":
+        "accumulate add_ as_strided as_strided_add as_strided_scatter by_columns cast contiguous copy copy_ copy_with_layout "
+        "diagonal empty expand fill_ from_host full geometry imag number obeys_layout owns permute real resize select slice "
+        "storage to_host transpose tril triu unsqueeze view view_as_complex view_as_real",
+    "linalg":
+        "cholesky cofactors det eig eigh eigvals eigvalsh inv lu lu_rows matrix_exp qr slogdet solve solve_triangular svd "
+        "svdvals",
+    "linear": "addmm dot matmul",
+    "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
+    "ordering": "argsort cumextremum flip median mode nonzero searchsorted",
+    "randoms": "bernoulli dropout dropout_backward normal poisson uniform",
+    "reduction":
+        "amax amin argmax argmin attention_weights layer_norm layer_norm_backward log_softmax log_softmax_backward logsumexp "
+        "prod rms_norm rms_norm_backward softmax softmax_backward sum var",
+    "scans": "cumprod cumsum logcumsumexp recurrence",
+    "special":
+        "digamma erf erfc erfinv gelu gelu_backward gelu_tanh gelu_tanh_backward glu glu_backward lgamma mish mish_backward "
+        "polygamma silu silu_backward",
+}
+LATE = frozenset(" ".join(FILES.values()).split())
+
+__getattr__, __dir__ = lazy(__name__, modules=(*FILES, "precision", "rejection"), names=FILES)
