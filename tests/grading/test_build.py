@@ -67,6 +67,21 @@ def test_the_graders_copy_grades(built, tmp_path, server):
 
 
 @needs_fork
+def test_nbgraders_own_release(built, tmp_path):
+    import nbformat
+    (tmp_path / "source/tiny").mkdir(parents=True)
+    for name in ("tiny.ipynb", "adapters.py", "test_public.py"):
+        (tmp_path / "source/tiny" / name).write_bytes((built / "solution" / name).read_bytes())
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])      # it calls alembic by name
+    done = subprocess.run([sys.executable, "-m", "nbgrader", "generate_assignment", "tiny", "--create"], cwd=tmp_path,
+                          capture_output=True, text=True, env={**os.environ, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "release/tiny").iterdir()) == ["adapters.py", "test_public.py", "tiny.ipynb"]
+    theirs, ours = (nbformat.read(folder / "tiny.ipynb", as_version=4) for folder in (tmp_path / "release/tiny", built / "student"))
+    assert [cell.source for cell in theirs.cells] == [cell.source for cell in ours.cells]
+
+
+@needs_fork
 def test_building_again_gives_the_same_bytes(built, tmp_path, monkeypatch):
     monkeypatch.setattr(building, "try_set", lambda *args: [])
     building.build(write_set(tmp_path), tmp_path / "out", jobs=1)
