@@ -24,7 +24,7 @@ def instance(value, cls, name, function, expected=None, code="MG-E201"):
     return value
 
 
-def callable_argument(value, name, function, code="MG-E201"):
+def callable_argument(value, name, function, code="MG-E201") -> Any:
     """Return `value`; raise unless it can be called."""
     if not callable(value):
         raise wrong_type(function, name, "callable", value, code)

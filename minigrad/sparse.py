@@ -17,7 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad._arguments import listed
-from minigrad.creation import _legacy, arange, as_tensor, zeros
+from minigrad.creation import _legacy, as_tensor, zeros
+from minigrad.creation._ranges import arange
 from minigrad.dtypes import int64
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops import addmm as _addmm

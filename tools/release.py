@@ -84,7 +84,7 @@ def module(name, *arguments, **variables):
     return run(sys.executable, "-m", name, *arguments, **variables)
 
 
-def repair(wheel, target, libraries=""):
+def repair(wheel, target, libraries: str | Path = ""):
     """Give a wheel of Linux the tag that PyPI asks for, and copy the libraries into it that a machine may lack. Return its path.
 
     The tag, such as ``manylinux_2_34_x86_64``, names the oldest C library that has all that the wheel needs.

@@ -15,6 +15,8 @@ every schedule.
 Mirrors ``torch/distributed/pipelining/schedules.py``. Read before: ``_actions.py``, ``_tables.py``, ``stage.py``.
 """
 
+from typing import Any
+
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
 from minigrad.distributed.pipelining import _tables
 from minigrad.distributed.pipelining._actions import B, F, I, W, _merge_bw, _validate_schedule, needs
@@ -146,13 +148,13 @@ class _PipelineSchedule:
             raise AutogradError("MG-E232", "step() requires gradients to be enabled for the backward.",
                                 fix="call it outside of no_grad(), or call eval()")
         args_spec, kwargs_spec, _ = self._specs
-        chunks = [((), {}) for _ in range(self._n_microbatches)]
+        chunks: list[tuple[Any, Any]] = [((), {}) for _ in range(self._n_microbatches)]
         if args or kwargs:
             chunks = list(zip(*split_args_kwargs_into_chunks(args, kwargs, self._n_microbatches, args_spec, kwargs_spec)))
             self._expect(len(chunks), "microbatches of arguments")
         targets = [None] * self._n_microbatches
         if target is not None:
-            targets = [chunk for (chunk,) in split_args_kwargs_into_chunks((target,), {}, self._n_microbatches)[0]]
+            targets = [one for one, in split_args_kwargs_into_chunks((target,), {}, self._n_microbatches)[0]]
             self._expect(len(targets), "microbatches of targets")
         for stage in self._stages.values():
             stage.has_backward = self._has_backward

@@ -144,7 +144,7 @@ class PipelineStage:
             self._input_grads[bwd_chunk_id] = found[:len(args)]
         if self.is_last and not self.is_first:
             for value in outputs:           # only the user wants them now; the graph can go
-                if isinstance(value, Tensor) and value.grad_fn is not None and not value._is_view():
+                if isinstance(value, Tensor) and value.grad_fn is not None and value._base is None:
                     value.detach_()
 
     def backward_weight_one_chunk(self, bwd_chunk_id):

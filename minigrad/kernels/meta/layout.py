@@ -8,8 +8,8 @@ import math
 import numpy as np
 from numpy.lib import stride_tricks
 
-from minigrad.kernels import numpy_ref
 from minigrad.kernels.meta.array import alike, new_array, no_data, row_major
+from minigrad.kernels.numpy_ref import layout as reference
 from minigrad.kernels.numpy_ref.layout import (
     ArrayInterface,
     check_strides,
@@ -102,7 +102,7 @@ def owns(x):
 
 def view_kernel(name):
     """Return the kernel of the reference for a view as a kernel for a MetaArray: it is applied to the layout."""
-    return on_layout(getattr(numpy_ref, name), name)
+    return on_layout(getattr(reference, name), name)
 
 
 view = view_kernel("view")
@@ -120,19 +120,19 @@ view_as_complex = view_kernel("view_as_complex")
 
 
 def by_columns(x):
-    return numpy_ref.by_columns(x.layout)
+    return reference.by_columns(x.layout)
 
 
 def contiguous(x):
-    return numpy_ref.contiguous(x.layout)
+    return reference.contiguous(x.layout)
 
 
 def obeys_layout(g, x):
-    return numpy_ref.obeys_layout(g.layout, x.layout)
+    return reference.obeys_layout(g.layout, x.layout)
 
 
 def geometry(x, base):
-    return numpy_ref.geometry(x.layout, base.layout)
+    return reference.geometry(x.layout, base.layout)
 
 
 def seen(x, shape, strides, start):
