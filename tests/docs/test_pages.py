@@ -36,6 +36,8 @@ def cells(path):
 def test_runs(path, registry, capsys, hide_torch):
     if path.stem == "from-pytorch":
         hide_torch()
+    if "IPython" in path.read_text("utf-8"):
+        pytest.importorskip("IPython")
     names = {"__name__": "__main__"}
     for i, cell in enumerate(cells(path)):
         file = f"<{name(path)}, cell {i + 1}>"

@@ -34,6 +34,7 @@ def ops(family, *names):
 
 
 MG = "minigrad"
+PIPELINING = "minigrad.distributed.pipelining"
 PAGES = [
     Page("tensor", "Tensor", "minigrad", ("tensor", "_core.graph.metadata", "storage"),
          "A tensor is numbers, a place in the graph, and a version. Most functions of `minigrad` are methods too; in-place "
@@ -46,7 +47,7 @@ PAGES = [
     Page("minigrad.random", "minigrad.random", "minigrad.random"),
     Page("modes", "Grad modes, configuration, files, help", MG,
          ("autograd.grad_mode", "autograd.anomaly_mode", "_build.config", "_warnings", "serialization", "_debug.context", "errors",
-          "_version", "backends._precision", "amp.autocast_mode", "amp.grad_scaler", "compiler", "cpu")),
+          "_explain", "_version", "backends._precision", "amp.autocast_mode", "amp.grad_scaler", "compiler", "cpu")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
          + ("nn.functional._activations",),
@@ -133,10 +134,15 @@ PAGES = [
     Page("late", "Functions from other modules", MG, ("functional", "func", "run"),
          "Names of `minigrad` that are imported when you ask for them. Their own modules describe them."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
-    Page("pipelining", "minigrad.distributed.pipelining._backward", "minigrad.distributed.pipelining._backward", (),
+    Page("pipelining", f"{PIPELINING}._backward", f"{PIPELINING}._backward", (),
          "The backward of a pipeline stage, in one part or two."),
-    Page("pipelines", "minigrad.distributed.pipelining", "minigrad.distributed.pipelining", (),
+    Page("pipelines", PIPELINING, PIPELINING, (),
          "Stages and schedules of a pipeline whose ranks share a process."),
+    *[Page(f"pipelining{file}", f"{PIPELINING}.{file}", f"{PIPELINING}.{file}", (), text) for file, text in (
+        ("schedules", "Schedules by name."),
+        ("microbatch", "How a batch is split into microbatches, and how their outputs are merged."),
+        ("_tables", "One function for each schedule: the order of actions on each rank."),
+        ("_actions", "Schedules as data: what an action waits for, and when it runs."))],
     Page("errors", "minigrad.errors", "minigrad.errors", (), "The classes of errors. What each code means: :doc:`/errors/codes`."),
 ]
 if (ROOT / "minigrad/viz").exists():

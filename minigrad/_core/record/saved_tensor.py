@@ -169,7 +169,7 @@ def error_freed(owner):
         f"freed). {owner.name()} has released its saved values.",
         node=owner.name(),
         fix="run the forward again before each backward; detach() a state that a loop carries over; add losses that share a part\n"
-            "of the graph. Only to backward twice through one graph, call the first backward with retain_graph=True.",
+            "of the graph. Specify retain_graph=True only if you need to backward through one graph twice.",
     )
 
 

@@ -3,7 +3,7 @@
     rank 0   0F0  0F1  0B0  0B1             0F1: stage 0 runs the forward of microbatch 1
     rank 1   1F0  1B0  1F1  1B1
 
-`_validate_schedule` is the one judge of such a table, whoever made it: ``_tables.py`` or you. It runs the table without any
+`_validate_schedule` checks such a table, one of ``_tables.py`` or one that you have made. It runs the table without any
 computation, and each action waits for what it needs:
 
     the F of a stage             for the F of the stage before, and the microbatch

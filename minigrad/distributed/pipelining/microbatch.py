@@ -9,6 +9,7 @@ Mirrors ``torch/distributed/pipelining/microbatch.py``. Read next: ``stage.py``.
 """
 
 from itertools import repeat
+from typing import Any
 
 from minigrad.distributed.pipelining._debug import describe_value
 from minigrad.errors import AutogradAssertionError, AutogradError, OutOfRangeError, TensorValueError
@@ -50,7 +51,8 @@ class TensorChunkSpec:
 ALONG_0 = TensorChunkSpec(0)
 
 
-def split_args_kwargs_into_chunks(args, kwargs, chunks, args_chunk_spec=None, kwargs_chunk_spec=None):
+def split_args_kwargs_into_chunks(
+        args, kwargs, chunks, args_chunk_spec=None, kwargs_chunk_spec=None) -> tuple[list[tuple[Any, ...]], list[dict[str, Any]]]:
     """Split the arguments of a model into those of its microbatches.
 
     Args:

@@ -154,7 +154,7 @@ class _PipelineSchedule:
             self._expect(len(chunks), "microbatches of arguments")
         targets = [None] * self._n_microbatches
         if target is not None:
-            targets = [one for one, in split_args_kwargs_into_chunks((target,), {}, self._n_microbatches)[0]]
+            targets = [args[0] for args in split_args_kwargs_into_chunks((target,), {}, self._n_microbatches)[0]]
             self._expect(len(targets), "microbatches of targets")
         for stage in self._stages.values():
             stage.has_backward = self._has_backward
