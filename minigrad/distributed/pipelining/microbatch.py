@@ -92,7 +92,7 @@ def split_args_kwargs_into_chunks(
         raise AutogradError("MG-E234", "a tensor of no rows cannot be split into microbatches", fix="leave empty batches out")
     pieces = [[leaf] * count if split is None else split_tensor(leaf, count, split.split_dim) for leaf, split in zip(leaves, specs)]
     rebuilt = [tree_unflatten(list(microbatch), spec) for microbatch in zip(*pieces)] if pieces else [((), {})] * count
-    return [a for a, _ in rebuilt], [dict(k) for _, k in rebuilt]
+    return [tuple(a) for a, _ in rebuilt], [dict(k) for _, k in rebuilt]
 
 
 def matching(arguments, chunk_spec):
