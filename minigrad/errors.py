@@ -22,8 +22,6 @@ import operator
 import os
 from typing import TYPE_CHECKING
 
-from minigrad._user_line import user_line
-
 if TYPE_CHECKING:
     from typing import Any
 
@@ -80,6 +78,7 @@ class MinigradError(Exception, metaclass=_NamedForWhatItIs):
         self.code = code
         self.what = what
         if where is None:
+            from minigrad._user_line import user_line  # with the first error
             where = user_line()
         lines: list[str] = [what]
         for label, text in (("tensor", tensor), ("node", node), ("expected", expected), ("found", found), ("where", where),
