@@ -19,6 +19,7 @@ from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh, matrix_in
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
+from minigrad.kernels.numpy_ref.precision import quiet
 from minigrad.kernels.resampling import window_count
 
 cnp.import_array()
@@ -293,6 +294,7 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, P
     return True
 
 
+@quiet                  # BLAS is called through NumPy
 def conv(x, w, stride, padding, dilation, int groups):
     cdef int kind = easy(x), width, i
     if kind < 0 or easy(w) != kind or not windows_fit(x.shape, w.shape, None, stride, padding, dilation, groups):
@@ -323,6 +325,7 @@ def conv(x, w, stride, padding, dilation, int groups):
     return z
 
 
+@quiet                  # BLAS is called through NumPy
 def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     cdef int kind = easy(x), width
     if kind < 0 or easy(g_) != kind or not windows_fit(x.shape, w_shape, g_.shape, stride, padding, dilation, groups):
@@ -372,6 +375,7 @@ cdef Geometry turned(Geometry g, Py_ssize_t outputs) noexcept:
     return t
 
 
+@quiet                  # BLAS is called through NumPy
 def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
     cdef int kind = easy(w), width
     if kind < 0 or easy(g_) != kind or not windows_fit(x_shape, w.shape, g_.shape, stride, padding, dilation, groups):

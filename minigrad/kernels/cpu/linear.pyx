@@ -1,11 +1,19 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Matrix products. They call BLAS without the time that NumPy's ufuncs take around it."""
 
+from operator import iadd
+
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
+from minigrad.kernels.numpy_ref.precision import SILENCE
 
 cnp.import_array()
+
+cdef extern from "Python.h":
+    object PyContext_Copy(object)
+    int PyContext_Enter(object) except -1
+    int PyContext_Exit(object) except -1
 
 cdef extern from "products.h" nogil:
     void small_product_f32 "mg_small_product_f32"(const float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t,
@@ -20,6 +28,16 @@ cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
 
 
+cdef object blas(ndarray x, ndarray y):
+    """x y by NumPy, which calls BLAS, without its warnings about infinities and NaNs: see `quiet` in numpy_ref/precision.py."""
+    cdef object context = PyContext_Copy(SILENCE)
+    PyContext_Enter(context)
+    try:
+        return matrix_product(x, y)
+    finally:
+        PyContext_Exit(context)
+
+
 cdef object product(ndarray x, ndarray y):
     """x y for two matrices: by our own loops if both are small and x is a row or a column, else by BLAS."""
     cdef npy_intp m = dims(x)[0], k = dims(x)[1], n = dims(y)[1], item = cnp.PyArray_ITEMSIZE(x)
@@ -29,13 +47,13 @@ cdef object product(ndarray x, ndarray y):
     cdef ndarray z
     if (m != 1 and k != 1) or m > FEW or k > FEW or n > FEW or m * k * n > FEW or m * k * n == 0 or dims(y)[0] != k or not is_real(x) \
             or not is_real(y) or typenum(y) != kind or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
-        return matrix_product(x, y)
+        return blas(x, y)
     x_row, x_column = strides(x)[0] // item, strides(x)[1] // item if k > 1 else 1
     y_row, y_column = strides(y)[0] // item if k > 1 else 1, strides(y)[1] // item if n > 1 else 1
     if n == 1 and y_row == 1 and x_column == 1:
         y_column = 0        # selects the loop of inner products: rows of y have one element
     elif y_column != 1 and not (y_row == 1 and x_column == 1):
-        return matrix_product(x, y)
+        return blas(x, y)
     shape[0], shape[1] = m, n
     z = fresh(2, shape, kind)
     if kind == NPY_FLOAT32:
@@ -68,8 +86,7 @@ def addmm(b, x, y):
                     p[k] += q[k]
                 p += n
         return z
-    z += b
-    return z
+    return SILENCE.copy().run(iadd, z, b)
 
 
 def dot(x, y):
