@@ -229,7 +229,7 @@ def test_every_part_has_a_rubric(folder):
 
 @needs_fork
 @pytest.mark.skipif(not pure.PURE, reason="make homework builds all sets compiled")
-@pytest.mark.parametrize("folder", HOMEWORK, ids=lambda path: path.name)
+@pytest.mark.parametrize("folder", [path for path in HOMEWORK if path.name in ("hw1", "hw3")], ids=lambda path: path.name)
 def test_homework(tmp_path, folder):
     needs_packages(folder)
     # `build` refuses a set whose solution, skeleton or mutants are graded wrongly, or whose solution leaks.
