@@ -61,6 +61,7 @@ NAMES = {
 # module -> methods of `Tensor`. (Those of ops are in ops/late.py.)
 METHODS = {
     "cuda._pinned": "is_pinned pin_memory",
+    "storage": "storage untyped_storage",
     "random._inplace": "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
     "random._sampling": "bernoulli multinomial",
 }

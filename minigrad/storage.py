@@ -20,7 +20,7 @@ from minigrad._warnings import warn_once
 from minigrad.dtypes import as_dtype
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.rule import integer
-from minigrad.tensor import Tensor, install_methods
+from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from typing import Any
@@ -255,6 +255,3 @@ def is_storage(obj: Any) -> bool:
     True
     """
     return isinstance(obj, Storage)
-
-
-install_methods({"storage": storage, "untyped_storage": untyped_storage})

@@ -183,6 +183,14 @@ def test_late_methods():
                 assert inspect.unwrap(found) is inspect.unwrap(getattr(module, function))
 
 
+def test_no_method_waits_for_an_import():
+    """A tensor has all its methods from the beginning, those of late modules too."""
+    added = run("import importlib, minigrad as mg; before = set(dir(mg.Tensor)); mg.ones(2).untyped_storage(); "
+                "[importlib.import_module(f'minigrad.{name}') for name in (*mg._late.MODULES, *mg._late.METHODS)]; "
+                "print(sorted(set(dir(mg.Tensor)) - before))")
+    assert added == []
+
+
 def test_the_table_of_late_methods_in_place():
     """`late.IN_PLACE` has the in-place methods that the late modules define, and other names of these."""
     modules = late_modules()

@@ -216,5 +216,5 @@ def test_messages_of_load_state_dict(change, strict, assign):
         try:
             found.append(str(layer.load_state_dict(state, strict=strict, assign=assign)))
         except RuntimeError as error:
-            found.append(str(error).partition("\n  fix:")[0].replace("minigrad", "torch"))
+            found.append(str(error).partition("\n  where:")[0].replace("minigrad", "torch"))
     assert found[0] == found[1]
