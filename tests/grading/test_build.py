@@ -98,7 +98,7 @@ def test_rubric_and_extras(tmp_path, monkeypatch):
     assert "## Part 1: Add, 6 points\n\n* **Full:** added, not\nwritten to.\n* **Half:** added.\n" in text and "Part 2" not in text
     assert not (tmp_path / "out/student/rubric.md").exists()
     setup = zipfile.ZipFile(tmp_path / "out/tiny-gradescope.zip").read("setup.sh").decode()
-    assert setup.count("minigrad-autograd[grading,simulator]==") == 2
+    assert setup.count("minigrad-autograd[simulator]==") == 2
 
 
 def test_wheelhouse(tmp_path, monkeypatch):
