@@ -199,7 +199,8 @@ def train(saved, steps=40):
 if __name__ == "__main__":
     for kind in (None, Saved, Half):
         losses = train(kind)
-        print(f"{'minigrad' if kind is None else kind.__name__:>8}: {losses[0]:.4f} at first, {losses[-1]:.4f} at last")
+        name = 'minigrad' if kind is None else kind.__name__
+        print(f"loss with {name:>8}: {losses[0]:.4f} at first, {losses[-1]:.4f} at last")
 
 # %% [markdown]
 # ## Rubric
