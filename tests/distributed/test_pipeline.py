@@ -287,6 +287,7 @@ def test_a_deadlock_is_an_error():
     (lambda: ranks_of("1F1B", 4, 1, parts(4), 3), ValueError, "greater than or equal to the number of stages"),
     (lambda: ranks_of("ZBVZeroBubble", 2, 1, parts(2)), ValueError, "requires exactly 2 stages per rank"),
     (lambda: get_schedule_class("nope"), ValueError, "Unknown schedule name"),
+    (lambda: step_together([mg.ones(2)], mg.ones(2)), TypeError, "list of schedules"),
     (lambda: local_groups(0), ValueError, "at least one rank"),
     (lambda: ranks_of("GPipe", 2, 1, parts(2))[0].step(batch()[0]), RuntimeError, "step_together"),
     (lambda: step_together(ranks_of("GPipe", 2, 1, parts(2)), batch(2)[0], target=batch(2)[1]), RuntimeError, "Expecting 4 microbatches"),

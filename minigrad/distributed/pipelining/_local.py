@@ -9,8 +9,9 @@ take turns. The computation is that of several processes, one action after the o
 Mirrors nothing: PyTorch's pipelines need a process for each rank.
 """
 
+from minigrad._arguments import listed
 from minigrad.distributed.pipelining._actions import schedule_error
-from minigrad.errors import TensorValueError
+from minigrad.errors import TensorTypeError, TensorValueError
 
 __all__ = ["local_groups", "step_together"]
 
@@ -67,6 +68,7 @@ def step_together(schedules, *args, target=None, losses=None, **kwargs):
 
     Raises:
         AssertionError: the ranks wait for each other for ever.
+        TypeError: `schedules` are no schedules.
 
     >>> from minigrad.distributed.pipelining import PipelineStage, Schedule1F1B, local_groups, step_together
     >>> layers = [mg.nn.Linear(3, 3), mg.nn.Linear(3, 1)]
@@ -78,6 +80,11 @@ def step_together(schedules, *args, target=None, losses=None, **kwargs):
     >>> len(losses), layers[0].weight.grad.shape
     (4, minigrad.Size([3, 3]))
     """
+    schedules = listed(schedules, "schedules", "step_together", "list of schedules")
+    for schedule in schedules:
+        if not hasattr(schedule, "_start"):
+            raise TensorTypeError("MG-E235", f"step_together takes a list of schedules, got {type(schedule).__name__} in it",
+                                  fix="make a schedule for each rank: Schedule1F1B(PipelineStage(...), n_microbatches)")
     steps = {rank: schedule._start(args if schedule.holds_first else (), kwargs, target if schedule.holds_last else None,
                                    losses if schedule.holds_last else None)
              for rank, schedule in enumerate(schedules)}

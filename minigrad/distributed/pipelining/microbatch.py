@@ -11,6 +11,7 @@ Mirrors ``torch/distributed/pipelining/microbatch.py``. Read next: ``stage.py``.
 from itertools import repeat
 from typing import Any
 
+from minigrad._arguments import listed
 from minigrad.distributed.pipelining._debug import describe_value
 from minigrad.errors import AutogradAssertionError, AutogradError, OutOfRangeError, TensorValueError
 from minigrad.ops import cat
@@ -163,6 +164,7 @@ def merge_chunks(chunks, chunk_spec):
     >>> merge_chunks([(mg.ones(1), "a"), (mg.zeros(2), "a")], None)
     (tensor([1., 0., 0.]), 'a')
     """
+    chunks = listed(chunks, "chunks", "merge_chunks", "list")
     if not chunks:
         raise TensorValueError("MG-E234", "there are no chunks to merge", fix="run at least one microbatch")
     leaves, structure = tree_flatten(chunks[0])
