@@ -73,7 +73,8 @@ class _PipelineSchedule:
                                    fix="give each rank its stages, and each stage the number of all stages")
         self._rank_of = _validate_schedule(self.pipeline_order, ranks, total, n_microbatches)
 
-    def make_table(self, ranks, local_stages, microbatches):
+    @staticmethod
+    def make_table(ranks, local_stages, microbatches):
         """Return the actions of each rank."""
         raise NotImplementedError
 
@@ -106,10 +107,16 @@ class _PipelineSchedule:
 
         Mirrors ``step`` of PyTorch's schedules.
         """
-        if self._group is not None and self._group.size > 1 and not hasattr(self._group, "wait"):
+        if self._group is not None and self._group.size > 1:
             raise AutogradError("MG-E233", "step() would wait for the other ranks, which are in this process.",
                                 fix="run all of them: step_together(schedules, batch, target=target)")
-        return self._finish(self._start(args, kwargs, target, losses, return_outputs, loss_kwargs))
+        steps = self._start(args, kwargs, target, losses, return_outputs, loss_kwargs)
+        try:
+            next(steps)         # a single rank waits for nothing, so this runs to the end
+        except StopIteration as end:
+            return end.value
+        finally:
+            self.reset()
 
     def eval(self, *args, target=None, losses=None, **kwargs):
         """Run the forwards only, without recording. Arguments and result as `step`.
@@ -130,17 +137,6 @@ class _PipelineSchedule:
             stage.clear_runtime_states()
         if self._group is not None:
             self._group.clear()
-
-    def _finish(self, steps):
-        """Run a step to its end."""
-        try:
-            while True:
-                _, needed = next(steps)
-                self._group.wait(needed)
-        except StopIteration as end:
-            return end.value
-        finally:
-            self.reset()
 
     def _start(self, args, kwargs, target, losses, return_outputs=True, loss_kwargs=None):
         """Check the arguments, and return the step as a generator. It yields ``(action, the actions it waits for)``."""
@@ -216,7 +212,6 @@ class _PipelineSchedule:
 
     def _pass_on(self, action, neighbour, value, made):
         """Give a neighbour stage what `action` has made: directly if it is on this rank, else as a message."""
-        value = tuple([detached(v) for v in value])
         if neighbour in self._stages:
             made[name_of(action)] = value
         else:
@@ -226,11 +221,6 @@ class _PipelineSchedule:
 def name_of(action):
     """Return the name of a message: B and I send the same."""
     return action._replace(computation_type=B) if action.computation_type is I else action
-
-
-def detached(value):
-    """Return a tensor without its history."""
-    return value.detach() if hasattr(value, "detach") else value
 
 
 class ScheduleGPipe(_PipelineSchedule):
@@ -247,7 +237,8 @@ class ScheduleGPipe(_PipelineSchedule):
     [0F0, 0F1, 0B0, 0B1]
     """
 
-    def make_table(self, ranks, local_stages, microbatches):
+    @staticmethod
+    def make_table(ranks, local_stages, microbatches):
         return _tables.gpipe(ranks, microbatches)
 
 
@@ -261,7 +252,8 @@ class Schedule1F1B(_PipelineSchedule):
     [[0F0, 0F1, 0B0, 0B1], [1F0, 1B0, 1F1, 1B1]]
     """
 
-    def make_table(self, ranks, local_stages, microbatches):
+    @staticmethod
+    def make_table(ranks, local_stages, microbatches):
         return _tables.one_forward_one_backward(ranks, microbatches)
 
 
@@ -275,8 +267,7 @@ class ScheduleInterleaved1F1B(_PipelineSchedule):
     [0F0, 1F0, 1B0, 0F1, 0B0, 1F1, 1B1, 0B1]
     """
 
-    def make_table(self, ranks, local_stages, microbatches):
-        return _tables.interleaved_1f1b(ranks, local_stages, microbatches)
+    make_table = staticmethod(_tables.interleaved_1f1b)
 
 
 class ScheduleLoopedBFS(_PipelineSchedule):
@@ -289,8 +280,7 @@ class ScheduleLoopedBFS(_PipelineSchedule):
     [0F0, 0F1, 1F0, 1F1, 1B1, 1B0, 0B1, 0B0]
     """
 
-    def make_table(self, ranks, local_stages, microbatches):
-        return _tables.looped_bfs(ranks, local_stages, microbatches)
+    make_table = staticmethod(_tables.looped_bfs)
 
 
 class ScheduleInterleavedZeroBubble(_PipelineSchedule):
@@ -303,8 +293,7 @@ class ScheduleInterleavedZeroBubble(_PipelineSchedule):
     [0F0, 1F0, 1I0, 1W0, 0F1, 0I0, 0W0, 1F1, 1I1, 1W1, 0I1, 0W1]
     """
 
-    def make_table(self, ranks, local_stages, microbatches):
-        return _tables.interleaved_zero_bubble(ranks, local_stages, microbatches)
+    make_table = staticmethod(_tables.interleaved_zero_bubble)
 
 
 class ScheduleZBVZeroBubble(_PipelineSchedule):
@@ -320,7 +309,8 @@ class ScheduleZBVZeroBubble(_PipelineSchedule):
     [0F0, 1F0, 1I0, 1W0, 0F1, 0I0, 0W0, 1F1, 1I1, 1W1, 0I1, 0W1]
     """
 
-    def make_table(self, ranks, local_stages, microbatches):
+    @staticmethod
+    def make_table(ranks, local_stages, microbatches):
         if local_stages != 2:
             raise TensorValueError("MG-E235", f"ZB-V requires exactly 2 stages per rank, got {local_stages}",
                                    fix="give rank r of P the stages r and 2 P - 1 - r")
