@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda parity fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test pythons test-pythons test-cuda parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -48,6 +48,10 @@ test-cuda: .venv/test .venv/cuda .venv/build   ## Run the tests of the GPU's ker
 parity: .venv/test .venv/parity .venv/build   ## Compare with PyTorch 2.13.0, which this installs: all tests that ask it.
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) $(PARITY)
 	MINIGRAD_PURE=1 $(PYTEST) $(PARITY)
+
+accuracy: .venv/test .venv/parity .venv/build     ## Compare the digits of all ops with PyTorch's, in all ways, not one way per op. Takes an hour.
+	MINIGRAD_EVERY=1 MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) tests/accuracy
+	MINIGRAD_EVERY=1 MINIGRAD_PURE=1 $(PYTEST) tests/accuracy
 
 FUZZ = $(PY) -m tests.parity.test_random_programs
 fuzz: .venv/test .venv/parity .venv/build     ## Run random programs on PyTorch and on minigrad, and compare every line. Takes half an hour.
@@ -89,13 +93,15 @@ build: .venv/build                  ## Compile the extension modules and write t
 
 # A set is refused if its solution, its skeleton or one of its wrong solutions is graded wrongly, or its solution is in what students get.
 # A set may need the simulator of a GPU.
-homework: .venv/grading .venv/simulator $(wildcard .venv/build)     ## Build all homework sets; grade solutions, skeletons and wrong solutions.
-	$(PY) -m minigrad.grading build $(sort $(patsubst %/,%,$(dir $(wildcard tutorials/homework/*/set.toml)))) --out build/homework
+SETS ?= $(notdir $(patsubst %/,%,$(dir $(wildcard tutorials/homework/*/set.toml))))
+homework: .venv/grading .venv/simulator $(wildcard .venv/build)     ## Build all homework sets; grade solutions, skeletons and wrong solutions. SETS="hw1 hw3"
+	$(PY) -m minigrad.grading build $(sort $(SETS:%=tutorials/homework/%)) --out build/homework
 
 SET ?= hw3
-class: .venv/grading .venv/simulator $(wildcard .venv/build)        ## Grade a class that does not exist: build/class/report/index.html. SET=hw3
+STUDENTS ?= 30
+class: .venv/grading .venv/simulator $(wildcard .venv/build)        ## Grade a class that does not exist: build/class/report/index.html. SET=hw3 STUDENTS=30
 	rm -rf build/class
-	$(PY) -m tools.synthetic_class $(SET) build/class/submissions --report build/class/report
+	$(PY) -m tools.synthetic_class $(SET) build/class/submissions --students $(STUDENTS) --report build/class/report
 
 wheel: .venv/lint                   ## dist/: an sdist, and a wheel made of it.
 	.venv/bin/python -m build

@@ -3,6 +3,7 @@
     pytest tests                        compiled: fails if the extension modules are not the ones loaded
     MINIGRAD_PURE=1 pytest tests        interpreted
     MINIGRAD_EXPECT=interpreted pytest  for an install that was made without a compiler
+    pytest --share 1/4 tests/cuda       every fourth test, the same ones each time
 
 `tests/parity` and `tests/accuracy` compare with PyTorch and are collected only where torch is installed.
 """
@@ -12,6 +13,7 @@ import importlib.util
 import os
 import random
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -22,7 +24,8 @@ from minigrad._build import pure as _pure
 # The packages that some tests need. A run without one of them says so at its end.
 OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema", "nbgrader", "jupytext"]
 TORCH = importlib.util.find_spec("torch") is not None
-collect_ignore = [] if TORCH else ["parity", "accuracy"]
+# parity/test_engine.py runs PyTorch alone, which is the same in both of our modes.
+collect_ignore = ["parity/test_engine.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]
 
 
 def expected_mode():
@@ -33,6 +36,25 @@ def expected_mode():
 def pytest_report_header(config):
     oracle = "PyTorch is the oracle of tests/parity" if TORCH else "tests/parity NOT collected: torch is not installed"
     return [f"minigrad {mg.__version__}: {_pure.mode()}, {len(_pure.compiled_modules())} extension modules loaded; {oracle}"]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--share", default="1/1", metavar="K/N", help="run part K of N of the tests: each test belongs to one part, by its name")
+
+
+def pytest_collection_modifyitems(config, items):
+    part, parts = map(int, config.getoption("--share").split("/"))
+    if not 1 <= part <= parts:
+        raise pytest.UsageError(f"--share {part}/{parts}: of {parts} parts, the first is 1 and the last {parts}")
+    ours = {item for item in items if zlib.crc32(item.nodeid.encode()) % parts == part - 1}
+    config.hook.pytest_deselected(items=[item for item in items if item not in ours])
+    items[:] = [item for item in items if item in ours]
+
+
+def pytest_collection_finish(session):
+    """Hide from the garbage collector what collecting 50,000 tests has made: many tests call it, and it would look at all that."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionstart(session):

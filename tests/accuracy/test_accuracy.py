@@ -1,10 +1,11 @@
 """Every op and layer is as accurate in float32 and float16 as PyTorch is, on axes of thousands; the measure is in measure.py.
 
-Each case runs in both dtypes, on wide and on ordinary numbers, each time with another of its sizes made long; interpreted, which
-is slow, in one of these four ways. ``python -m tests.accuracy`` runs all sizes of all cases in all of them.
+A case runs in one of four ways: in float32 or float16, on wide or on ordinary numbers, each time with another of its sizes made long.
+``MINIGRAD_EVERY=1`` runs all four (`make accuracy`), and ``python -m tests.accuracy`` all sizes of all cases in all of them.
 """
 
 import importlib.util
+import os
 
 import pytest
 
@@ -17,8 +18,8 @@ from tests.accuracy.survey import CASES, asked_of
 
 
 def ways(name):
-    """How a case is examined here."""
-    return [WAYS[list(CASES).index(name) % len(WAYS)]] if _pure.PURE else WAYS
+    """How a case is examined here; interpreted, in another way than compiled."""
+    return WAYS if os.environ.get("MINIGRAD_EVERY") == "1" else [WAYS[(list(CASES).index(name) + _pure.PURE) % len(WAYS)]]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -26,7 +26,7 @@ torch = pytest.importorskip("torch")
 from tests.parity.grammar import made  # noqa: E402
 from tests.parity.programs import difference, report  # noqa: E402
 
-PROGRAMS = int(os.environ.get("MINIGRAD_PROGRAMS", "300"))
+PROGRAMS = int(os.environ.get("MINIGRAD_PROGRAMS", "100"))
 FIRST = int(os.environ.get("MINIGRAD_FIRST_PROGRAM", "0"))
 CHUNKS = 20         # tests that these are spread over
 
