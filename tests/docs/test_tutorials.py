@@ -135,6 +135,14 @@ def test_parts(path):
     assert text.count('# %% tags=["hide-cell"]') == 3       # the solutions
 
 
+@each_of([path for path in SCRIPTS if tutorials.number(path) in ("0", "1b")])
+def test_a_first_reader_knows_what_it_takes(path):
+    """Right under the title: time, level, what you need, what you can do afterwards."""
+    top = path.read_text("utf-8").partition("**The question.**")[0]
+    places = [top.find(f"**{part}** ") for part in ("Time", "Level", "You need", "Afterwards")]
+    assert min(places) > 0 and places == sorted(places)
+
+
 @each
 def test_cells_are_short(path):
     the_cells_are_short(path)
