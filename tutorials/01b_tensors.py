@@ -228,8 +228,8 @@ Z + b
 #
 # </details>
 #
-# ![A row of three numbers is repeated as four rows, forward. Backward, the four rows of the gradient are summed, column by column,
-# to a row of three.](pictures/broadcasting.svg)
+# ![A row of three numbers is repeated as four rows, forward. Backward, the four rows of the gradient are summed, column by
+# column, to a row of three.](pictures/broadcasting.svg)
 
 # %%
 print(check(mg.add, lambda g, Z, b: (g, g.sum(0)), some(4, 3), some(3)))

@@ -372,6 +372,12 @@ for node, number in count(y.grad_fn).items():
     print(number, "for", "y" if node is y.grad_fn else node.name())
 
 # %% [markdown]
+# Here is the moment after the first node, the product, has run. The sine has got its only gradient, so it is ready. The node of
+# $h$ has got one of its two, and waits for the part through the sine:
+#
+# ![Four nodes in the middle of a backward. The product has run and sent two gradients. The sine has got its only one, so it is
+# ready. The node of h has got one of two: it waits. The leaf has got none of two: it waits.](pictures/waiting.svg)
+#
 # Now all the programs that went wrong above:
 
 # %%
