@@ -67,7 +67,7 @@ print(f"only h moves: {(area(5, 2 + step) - area(5, 2)) / step:.3f}")
 # %% [markdown]
 # Such a factor is a **partial derivative**. It has its own sign, a round d: read $\partial A/\partial w$ as "del A by del w". It
 # means: *the derivative of A if only w moves, and all other inputs stay where they are*. So for us the other inputs are constants,
-# and you need no new rules. In $w \cdot h$, with $h$ a constant, the derivative by $w$ is that constant:
+# and you need no new rules. In $w \cdot h$, with $h$ a constant, the derivative with respect to $w$ is that constant:
 #
 # $$ \frac{\partial A}{\partial w} = h = 2, \qquad \frac{\partial A}{\partial h} = w = 5. $$
 #
@@ -108,9 +108,6 @@ print(f"{(row(2 + 1e-6) - row(2)) / 1e-6:.3f}")
 # $y$ moves by about 0.007. The paths do not replace each other, and one does not act on the other: both steps happen.
 #
 # </details>
-#
-# ![Two paths lead from x to y. The upper path goes through u equals x times x, with the factor 4. The lower path goes through v
-# equals 3 x, with the factor 3. At y, both steps arrive and add up to 7.](pictures/two-paths.svg)
 
 # %%
 def two_paths(x):
@@ -122,6 +119,9 @@ def two_paths(x):
 print(f"{(two_paths(2 + 1e-6) - two_paths(2)) / 1e-6:.3f}")
 
 # %% [markdown]
+# ![Two paths lead from x to y. The upper path goes through u equals x times x, with the factor 4. The lower path goes through v
+# equals 3 x, with the factor 3. At y, both steps arrive and add up to 7.](pictures/two-paths.svg)
+#
 # *Along a path, multiply. Where paths meet, add.* There is no third rule.
 #
 # The rules are even enough to find formulas that you know. In $x \cdot x$ the input is used twice. If only the left $x$ moves, the
@@ -439,7 +439,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
 # Each exercise has a check. Write your answer, then call the check with it, as in `check_partial(predicted)`. The solutions are
 # folded below.
 #
-# **1. Predict.** Find $\partial y/\partial a$ for each of these formulas, at $a = 2$ and $b = 3$. Use the two rules, and no computer.
+# **1. Predict.** Find $\partial y/\partial a$ for each of these formulas, at $a = 2$ and $b = 3$. Use the two rules, and no
+# computer.
 
 # %%
 FORMULAS = ["a * b", "a + b", "a * a * b", "a * (a + b)", "b * b"]
@@ -498,10 +499,10 @@ def neuron_solution(w1, w2, b, x1, x2, t):
 
 check_neuron(neuron_solution)
 
-# %% [markdown]
-# **3. The machine.** Write `adjoints(lines)`. A line is a pair: the name of a value, and a list of its inputs, each a pair of a name
-# and a factor. The lines are in a topological order, and the last one computes the result. Return a dict with the adjoint of every
-# name that has a path to the result. For the formula $u = a\,b$, $v = u + a$, $y = u\,v$ from above, the lines are:
+# %% [markdown] **3. The machine.** Write `adjoints(lines)`. A line is a pair: the name of a value, and a list of its inputs, each
+# a pair of a name and a factor. The lines are in a topological order, and the last one computes the result. Return a dict with
+# the adjoint of every name that has a path to the result. For the formula $u = a\,b$, $v = u + a$, $y = u\,v$ from above, the
+# lines are:
 
 # %%
 LINES = [("u", [("a", 3.0), ("b", 2.0)]),

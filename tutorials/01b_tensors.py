@@ -29,14 +29,13 @@
 # %%
 import minigrad as mg
 
-mg.manual_seed(1)
+generator = mg.manual_seed(1)
 
 # %% [markdown]
 # ## Fewer, larger nodes
 #
-# A **tensor** is an array of numbers with a *shape*: `[]` is a single number, `[3]` a row of three, `[4, 3]` four rows of three. Let
-# us multiply two lists of a hundred numbers element by element, and add up the products. First with a tensor per number, then with
-# a tensor per list:
+# A **tensor** is an array of numbers with a *shape*: `[]` is a single number, `[3]` a row of three, `[4, 3]` four rows of three.
+# Let us double a hundred numbers, and add up the results. First with a tensor per number, then with one tensor for all of them:
 
 # %%
 def count_nodes(tensor):
@@ -191,9 +190,9 @@ print(check(mg.sin, lambda g, x: g * x.cos(), some(3)))
 # %% [markdown]
 # ## A sum
 #
-# $y = \sum_j x_j$. Each element reaches the result along one path, with the factor 1. So each gets the whole adjoint of the sum: the
-# backward of a sum *copies* one number to all elements. If the sum runs over one axis only, each element gets the adjoint of the
-# sum that it is part of:
+# $y = \sum_j x_j$. Each element reaches the result along one path, with the factor 1. So each gets the whole adjoint of the sum:
+# the backward of a sum *copies* one number to all elements. If the sum runs over one axis only, each element gets the adjoint of
+# the sum that it is part of:
 
 # %%
 print(check(mg.sum, lambda g, x: g.expand(x.shape), some(4, 3)))
@@ -223,13 +222,10 @@ Z + b
 #
 # <details><summary>Answer</summary>
 #
-# By a sum. $b_0$ was used in four places, once in each row: four paths, and where paths meet we add. So the backward of broadcasting
-# is **the sum over the axes that were repeated**. It is the mirror image of the sum, whose backward is a broadcast.
+# By a sum. $b_0$ was used in four places, once in each row: four paths, and where paths meet we add. So the backward of
+# broadcasting is **the sum over the axes that were repeated**. It is the mirror image of the sum, whose backward is a broadcast.
 #
 # </details>
-#
-# ![A row of three numbers is repeated as four rows, forward. Backward, the four rows of the gradient are summed, column by
-# column, to a row of three.](pictures/broadcasting.svg)
 
 # %%
 print(check(mg.add, lambda g, Z, b: (g, g.sum(0)), some(4, 3), some(3)))
@@ -237,6 +233,9 @@ print(check(mg.mul, lambda g, Z, c: (g * c, (g * Z).sum(1, keepdim=True)),
             some(4, 3), some(4, 1)))
 
 # %% [markdown]
+# ![A row of three numbers is repeated as four rows, forward. Backward, the four rows of the gradient are summed, column by
+# column, to a row of three.](pictures/broadcasting.svg)
+#
 # In the second line a column was repeated along axis 1, so the sum runs over axis 1. `keepdim=True` keeps it as an axis of size 1.
 # First the formula of the product, as if nothing had been repeated; then the sum.
 #
@@ -255,8 +254,8 @@ print(mg.sum_to(mg.ones(4, 3), (3,)), mg.sum_to(mg.ones(4, 3), (4, 1)).tolist())
 # $$ \bar X_{il} = \sum_j g_{ij}\, W_{lj}, \qquad\text{in short}\quad \bar X = g\,W^{\mathsf T},
 # \qquad\text{and in the same way}\quad \bar W = X^{\mathsf T} g . $$
 #
-# You need not remember this. $\bar X$ must have the shape of $X$, `[n, k]`. From $g$, `[n, m]`, and $W$, `[k, m]`, there is only one
-# product with this shape.
+# You need not remember this. $\bar X$ must have the shape of $X$, `[n, k]`. From $g$, `[n, m]`, and $W$, `[k, m]`, there is only
+# one product with this shape.
 
 # %%
 print(check(mg.matmul, lambda g, X, W: (g @ W.mT, X.mT @ g), some(4, 2), some(2, 3)))
@@ -423,9 +422,9 @@ mg.utils.source.source_of("ops/nn/softmax.py", "Softmax")
 with mg.testing.expect_error(RuntimeError, code="MG-E204"):
     mg.zeros(4, 3) + mg.zeros(4)
 
-# %% [markdown]
-# **The shapes do go together, but should not.** This is the bad case. Results of a network often have the shape `[4, 1]`, and targets
-# the shape `[4]`. Broadcasting makes a table of all pairs, without a message. The loss is wrong, and the training does not work:
+# %% [markdown] **The shapes do go together, but should not.** This is the bad case. Results of a network often have the shape
+# `[4, 1]`, and targets the shape `[4]`. Broadcasting makes a table of all pairs, without a message. The loss is wrong, and the
+# training does not work:
 
 # %%
 results, targets = mg.tensor([[1.0], [2.0], [3.0], [4.0]]), mg.tensor([1.0, 2.0, 3.0, 4.0])
@@ -440,9 +439,8 @@ for differences in (results - targets, results.squeeze(1) - targets):
 with mg.testing.expect_error(RuntimeError, code="MG-E260"):
     check(softmax, lambda g, z: g * softmax(z), mg.zeros(1, 3).double().requires_grad_())
 
-# %% [markdown]
-# **gradcheck in float32.** It has too few digits for small steps, so a right formula can fail: {doc}`/errors/gradcheck-float32`. More
-# about shapes: {doc}`/errors/shapes`.
+# %% [markdown] **gradcheck in float32.** It has too few digits for small steps, so a right formula can fail:
+# {doc}`/errors/gradcheck-float32`. More about shapes: {doc}`/errors/shapes`.
 #
 # ## Exercises
 #
