@@ -39,7 +39,7 @@ def square(x):
 
 for step in (1.0, 0.1, 0.001):
     moved = square(3 + step) - square(3)
-    print(f"x by {step:<5}  y by {moved:8.6f}: {moved / step:.3f} times as far")
+    print(f"x by {step:<5}  f by {moved:8.6f}: {moved / step:.3f} times as far")
 
 # %% [markdown]
 # The smaller the step, the closer the factor is to 6. This factor is the derivative: $f'(3) = 2 \cdot 3 = 6$. Keep this picture
@@ -131,8 +131,9 @@ print(f"{(two_paths(2 + 1e-6) - two_paths(2)) / 1e-6:.3f}")
 #
 # Give the two uses of $x$ different names, $p$ and $q$: $y = g(p, q)$. First move $p$ alone, then move $q$ alone. The first
 # changes $y$ by $\frac{\partial g}{\partial p}\,\Delta$, the second by $\frac{\partial g}{\partial q}\,\Delta$, where the second
-# factor belongs to the point after the first move. If the step $\Delta$ is small and the factors are continuous, the second factor
-# has hardly changed. The error is of the order $\Delta^2$: divided by $\Delta$, it goes to 0. So the derivative is the sum of both.
+# factor belongs to the point after the first move. Both hold up to an error that is small compared with $\Delta$. If the factors are
+# continuous, the first move changes the second factor less and less as $\Delta$ gets smaller. So in the limit, the derivative is the
+# sum of the two factors at the point itself.
 #
 # </details>
 #
@@ -176,6 +177,9 @@ b_ = a * u_
 print(f"u_ = {u_}, v_ = {v_}, a_ = {a_}, b_ = {b_}")
 
 # %% [markdown]
+# ![The graph of the formula: a and b lead to u, u and a lead to v, u and v lead to y. Each arrow has its factor, and each box
+# the value and the adjoint. The adjoint of u is 14: 8 directly from y, and 6 through v.](pictures/adjoints.svg)
+#
 # Check it by moving the inputs:
 
 # %%
@@ -238,6 +242,9 @@ for step in range(5):
 #
 # A single neuron cannot learn "exactly one of the two" (in logic: *xor*). Three neurons can: two look at both inputs, and the third
 # one adds up their results. Here are the four examples, and nine numbers to train. They begin with values that we chose freely.
+#
+# ![A network of three neurons. The inputs x1 and x2 both lead to both neurons h1 and h2, which lead to y. Each of the six
+# arrows has a weight, and each of the three neurons has a bias.](pictures/network.svg)
 
 # %%
 EXAMPLES = [((0.0, 0.0), -1.0), ((0.0, 1.0), 1.0), ((1.0, 0.0), 1.0), ((1.0, 1.0), -1.0)]
@@ -288,7 +295,7 @@ for step in range(161):
 by_hand = p
 
 # %% [markdown]
-# It has learned all four examples, with forty lines and no library. What is wrong with it, then? The lower half of
+# It has learned all four examples, in less than forty lines and without a library. What is wrong with it, then? The lower half of
 # `backpropagation` was written by hand. If you add a neuron, you have to find the new formulas, and check them again.
 #
 # ## The machine

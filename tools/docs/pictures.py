@@ -35,6 +35,43 @@ def two_paths():
     return d
 
 
+def adjoints():
+    d = Picture("adjoints", WIDE, 216, "Every value with its adjoint",
+                "The graph of the formula: a and b lead to u, u and a lead to v, u and v lead to y. Each arrow has its "
+                "factor, and each box the value and the adjoint. The adjoint of u is 14: 8 directly from y, and 6 through "
+                "v.")
+    boxes = {"a": (56, 52, 2, 48), "b": (56, 164, 3, 28), "u": (210, 124, 6, 14), "v": (364, 52, 8, 6), "y": (504, 124, 48, 1)}
+    for name, (x, y, value, adjoint) in boxes.items():
+        box(d, x, y, 96, 46, f"{name} = {value}", f"adjoint {adjoint}", "violet" if name in "ab" else "blue")
+    for start, end, factor, place in (("a", "u", 3, (136, 80)), ("b", "u", 2, (136, 162)), ("a", "v", 1, (206, 44)),
+                                      ("u", "v", 1, (284, 82)), ("u", "y", 8, (358, 140)), ("v", "y", 6, (444, 80))):
+        (x0, y0, *_), (x1, y1, *_) = boxes[start], boxes[end]
+        slope = (y1 - y0) / (x1 - x0)
+        arrow(d, [(x0 + 49, y0 + 49 * slope), (x1 - 49, y1 - 49 * slope)])
+        label(d, *place, f"× {factor}", face="bold", ink="amber")
+    label(d, 364, 172, "the adjoint of u:  8 · 1  +  1 · 6  =  14", BODY, "bold", "amber")
+    label(d, 364, 194, "8 directly from y, and 6 through v")
+    return d
+
+
+def network():
+    d = Picture("network", WIDE, 196, "Three neurons",
+                "A network of three neurons. The inputs x1 and x2 both lead to both neurons h1 and h2, which lead to y. "
+                "Each of the six arrows has a weight, and each of the three neurons has a bias.")
+    places = {"x1": (50, 50), "x2": (50, 140), "h1": (244, 50), "h2": (244, 140), "y": (462, 95)}
+    weights = {"h1": "weights p[0], p[1]; bias p[2]", "h2": "weights p[3], p[4]; bias p[5]", "y": "weights p[6], p[7]; bias p[8]"}
+    for name, (x, y) in places.items():
+        if name in weights:
+            box(d, x, y, 176, 46, name, weights[name])
+        else:
+            box(d, x, y, 76, 46, name, "an input", "violet")
+    for start, end in (("x1", "h1"), ("x2", "h1"), ("x1", "h2"), ("x2", "h2"), ("h1", "y"), ("h2", "y")):
+        (x0, y0), (x1, y1) = places[start], places[end]
+        arrow(d, [(x0 + (39 if x0 < 100 else 89), y0), (x1 - 89, y1 + (y0 - y1) * 0.12)])
+    label(d, WIDE / 2, 186, "h1 and h2 bend their results with tanh, y does not")
+    return d
+
+
 def broadcasting():
     d = Picture("broadcasting", WIDE, 206, "Broadcasting, and its backward",
                 "A row of three numbers is repeated as four rows, forward. Backward, the four rows of the gradient are "
@@ -143,7 +180,7 @@ def copy_slices():
     g = [5.0, 6.0, 7.0, 8.0]
     a = x * 1
     a[1:3].mul_(w)
-    a.backward(mg.tensor(g))
+    of_x, of_w = mg.autograd.grad(a, (x, w), mg.tensor(g))
     d = Picture("copy-slices", WIDE, 272, "A write to a view, and its backward",
                 "The gradient of a has four numbers, and arrives at CopySlices. The outer two pass unchanged. The two that "
                 "the view sees are taken out, go through the product with w, and are put back. The other factor, w, gets "
@@ -160,8 +197,8 @@ def copy_slices():
     d.line([(419, 112), (470, 112)], "amber", 2)
     label(d, 478, 102, "put", ink="amber", anchor="start")
     arrow(d, [(300, 141), (300, 208)], "amber", 2)
-    cells(d, 366, 212, [f"{n:g}" for n in x.grad.tolist()], "violet", 44)
-    cells(d, 256, 212, [f"{n:g}" for n in w.grad.tolist()], "violet", 44)
+    cells(d, 366, 212, [f"{n:g}" for n in of_x.tolist()], "violet", 44)
+    cells(d, 256, 212, [f"{n:g}" for n in of_w.tolist()], "violet", 44)
     label(d, 454, 256, "x.grad", BODY, "mono", "violet")
     label(d, 300, 256, "w.grad", BODY, "mono", "violet")
     return d
@@ -259,8 +296,8 @@ def railway():
     return d
 
 
-PICTURES = {d.__name__.replace("_", "-"): d for d in (two_paths, broadcasting, cut, waiting, version, copy_slices, saved, root_n,
-                                                     railway)}
+DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway)
+PICTURES = {draw.__name__.replace("_", "-"): draw for draw in DRAWN}
 
 
 def write():
