@@ -293,6 +293,7 @@ for step in range(161):
         print(f"step {step:3}   loss {loss:.5f}")
     p = [value - 0.1 * g for value, g in zip(p, grad)]
 by_hand = p
+assert loss < 1e-4, "it has not learned"
 
 # %% [markdown]
 # It has learned all four examples, in less than forty lines and without a library. What is wrong with it, then? The lower half of
@@ -373,6 +374,7 @@ for event in r.events:
     if event.kind == "receive":
         print(f"{event.op:<15} receives {event.what}")
 print(f"by hand:   dL/dw = {w_:.4f}   dL/db = {b_:.4f}")
+assert abs(w.grad.item() - w_) < 1e-6 and abs(b.grad.item() - b_) < 1e-6
 
 # %% [markdown]
 # ## The source
