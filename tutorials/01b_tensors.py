@@ -255,7 +255,7 @@ print(mg.sum_to(mg.ones(4, 3), (3,)), mg.sum_to(mg.ones(4, 3), (4, 1)).tolist())
 # \qquad\text{and in the same way}\quad \bar W = X^{\mathsf T} g . $$
 #
 # You need not remember this. $\bar X$ must have the shape of $X$, `[n, k]`. From $g$, `[n, m]`, and $W$, `[k, m]`, there is only
-# one product with this shape.
+# one product with this shape. (`W.mT` is $W^{\mathsf T}$, the matrix with rows and columns exchanged.)
 
 # %%
 print(check(mg.matmul, lambda g, X, W: (g @ W.mT, X.mT @ g), some(4, 2), some(2, 3)))
@@ -318,8 +318,9 @@ right = mg.nn.functional.one_hot(classes, 3).double()
 
 
 def cross_entropy(z):
-    s = (z - z.amax(1, keepdim=True)).exp().sum(1).log() + z.amax(1)
-    return (s - (z * right).sum(1)).mean()
+    largest = z.amax(1, keepdim=True)
+    log_s = (z - largest).exp().sum(1).log() + largest.squeeze(1)
+    return (log_s - (z * right).sum(1)).mean()
 
 
 def cross_entropy_vjp(g, z):
@@ -335,7 +336,7 @@ print("the same as minigrad's:", same)
 # %% [markdown]
 # ## The whole layer
 #
-# Now put the parts together. Forward three lines, backward three lines, in the reverse order:
+# Now put the parts together. Two lines forward, three lines backward, in the reverse order:
 
 # %%
 X, W, b = some(4, 2), some(2, 3), some(3)
