@@ -25,7 +25,7 @@ from sphinx import addnodes  # noqa: E402
 from sphinx.util.docutils import SphinxRole  # noqa: E402
 
 import minigrad as mg  # noqa: E402
-from tools.docs import repository  # noqa: E402
+from tools.docs import picture, repository  # noqa: E402
 from tools.docs.inventories import SITES  # noqa: E402
 
 project = "minigrad"
@@ -158,6 +158,15 @@ def mark_errors(app, doctree):
             block["classes"].append("raised")
 
 
+def draw_inline(app, doctree):
+    """A drawn picture becomes a part of its page, so that its colours follow the theme which the reader has chosen."""
+    for image in list(doctree.findall(nodes.image)):
+        if image["uri"].startswith("pictures/"):
+            path = picture.FOLDER / Path(image["uri"]).name
+            app.env.note_dependency(str(path))
+            image.parent.replace_self(nodes.raw("", picture.inline(path), format="html"))
+
+
 def level_of_captions(app, pagename, templatename, context, doctree):
     """Sphinx calls the captions of the navigation headings, and does not say of which level."""
     tree = context.get("furo_navigation_tree")
@@ -194,6 +203,7 @@ def setup(app):
     for cls in errors(mg.errors.MinigradError):     # and these by their own names: a traceback shows the builtin's
         cls.__module__, cls.__qualname__ = cls.home
     app.add_role("name", Name())
+    app.connect("doctree-read", draw_inline, priority=100)      # before Sphinx looks for the file in the folder of pages
     app.connect("doctree-read", mark_errors)
     app.connect("html-page-context", level_of_captions, priority=900)
     app.connect("html-page-context", edit_button, priority=900)

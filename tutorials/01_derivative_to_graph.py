@@ -16,7 +16,8 @@
 # **The question.** A program computes a number from other numbers. How can it find out how the result changes with each
 # input, if nobody gives it a formula for the derivative of the whole?
 #
-# You need: derivatives of one variable, the chain rule, a little Python. You get: a working reverse-mode differentiator of
+# You need: partial derivatives and the chain rule, for which there is [tutorial 0](00_derivative_machine.py), and a little
+# Python. You get: a working reverse-mode differentiator of
 # twenty-one lines, and then the three concepts of PyTorch and minigrad: *node*, *edge*, *graph*.
 #
 # The example of this whole tutorial is
@@ -83,13 +84,13 @@ for exponent in (1, 4, 8, 12, 15):
 # | $y = s + a$ | $\partial y/\partial s = 1, \quad \partial y/\partial a = 1$ | 1, 1 |
 #
 # Now go through the table from the last line to the first. For each name, ask: how does $y$ change with it? Write $\bar u$ for
-# $\partial y/\partial u$, and so on.
+# $\partial y/\partial u$, the **adjoint** of $u$, and so on.
 #
 # $$ \bar y = 1, \qquad \bar s = 1 \cdot \bar y, \qquad \bar u = \cos u \cdot \bar s, \qquad \bar b = a \cdot \bar u, $$
 #
 # $$ \bar a = \underbrace{1 \cdot \bar y}_{\text{through the sum}} + \underbrace{b \cdot \bar u}_{\text{through the product}}. $$
 #
-# Three things are worth a second look.
+# This walk is **backpropagation**. Three things are worth a second look.
 #
 # 1. One walk gives *all* derivatives, even with a million inputs.
 # 2. Each step multiplies the derivative that arrives by a local derivative, and passes the product on.
@@ -108,7 +109,7 @@ print(f"dy/da = {a_:.6f}   dy/db = {b_:.6f}   off by {abs(a_ - exact):.0e}")
 # ## A tape
 #
 # We did this by hand. A program needs two things to do it: the steps in order, and the local derivatives. Both are known
-# when a step runs. So let every operation record what it did, on a growing list: a *tape*.
+# when a step runs. So let every operation record what it did, on a growing list: a **tape**.
 
 # %%
 tape = []       # of (result, ((input, local derivative), ...)), oldest first
@@ -160,7 +161,8 @@ for result, inputs in tape:
 
 # %% [markdown]
 # Look at `+=` in `backward`: it adds the contributions. Now look at `reversed`. A result is only used after it was computed. So
-# when the walk reaches a result, it has already visited everything that used it, and the `grad` of the result is complete.
+# when the walk reaches a result, it has already visited everything that used it, and the `grad` of the result is complete. (Every
+# result on the tape comes after its inputs: this is a **topological order**, and the walk takes it in reverse.)
 #
 # ## From a tape to a graph
 #
@@ -172,7 +174,7 @@ for result, inputs in tape:
 #
 # The solution is to cut the tape into pieces, and to give each piece to the result that it describes. Such a piece is a **node**.
 # A node points to the nodes of its inputs: these pointers are **edges**. When the last reference to a result is gone, its node is
-# freed too. The list has become a **graph**, and `y` holds the end of it.
+# freed too. The list has become a **graph**, the **computation graph** of `y`, and `y` holds the end of it.
 #
 # minigrad and PyTorch build this graph. The program does not change:
 
@@ -248,7 +250,8 @@ print("sine:   ", sine._saved_self)
 print("product:", product._saved_self, product._saved_other)
 
 # %% [markdown]
-# Why not the local derivative itself? For tensors it is not a number but a matrix, often a huge one with almost only zeros.
+# Why not the local derivative itself? For tensors it is not a number but a matrix, the **Jacobian**, often a huge one with almost
+# only zeros: see [tutorial 1b](01b_tensors.py).
 # The formula needs only a product with this matrix: $\bar u = \bar s \cdot \cos u$, element by element. There is a second reason:
 # a formula that runs later can be differentiated too, see [tutorial 5](05_double_backward.py). ([Tutorial 7](07_saved_tensors.py)
 # shows which values each operation saves, and why.)
@@ -576,4 +579,6 @@ check_depth(depth_solution)
 # * A result holds its **graph**. Nodes are numbered as they are created; the walk goes from the latest to the earliest.
 # * Where paths meet, contributions are added.
 #
-# **Next:** [the engine](02_the_engine.py), and why a node has to wait.
+# The words of this tutorial are in the {doc}`glossary </notes/glossary>`.
+#
+# **Next:** [tensors](01b_tensors.py), many numbers in one node; or [the engine](02_the_engine.py), and why a node has to wait.

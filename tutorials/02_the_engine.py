@@ -52,6 +52,7 @@ print(f"dy/dx = {exact:.4f}")
 # An engine knows nothing about products and sines. It has a node, it can *call* the node, and it can follow the edges. So let us
 # put everything else behind one function, `call`. It takes a node and the gradient of its result, and returns the gradients of
 # its inputs, one per edge. The engine calls the node of a leaf like any other. This node stores the gradient, and has no edges.
+# (For tensors, a call computes a *vector-Jacobian product*: [tutorial 1b](01b_tensors.py).)
 
 # %%
 grads = {}          # leaf -> its gradient
@@ -217,8 +218,9 @@ for order in (depth_first, breadth_first):
 #
 # ## Wrong engine 3: gradients kept on the nodes
 #
-# So walk over the graph first, and put the nodes into a good order: each node comes after all nodes that lead to it. The numbers
-# of the nodes give such an order, because an operation that uses a value is created after the value. Leaves go to the end.
+# So walk over the graph first, and put the nodes into a good order: each node comes after all nodes that lead to it. This is a
+# **topological order**. The numbers of the nodes give such an order, because an operation that uses a value is created after the
+# value. Leaves go to the end.
 
 # %%
 def ordered(root):
@@ -372,6 +374,12 @@ for node, number in count(y.grad_fn).items():
     print(number, "for", "y" if node is y.grad_fn else node.name())
 
 # %% [markdown]
+# Here is the moment after the first node, the product, has run. The sine has got its only gradient, so it is ready. The node of
+# $h$ has got one of its two, and waits for the part through the sine:
+#
+# ![Four nodes in the middle of a backward. The product has run and sent two gradients. The sine has got its only one, so it is
+# ready. The node of h has got one of two: it waits. The leaf has got none of two: it waits.](pictures/waiting.svg)
+#
 # Now all the programs that went wrong above:
 
 # %%
@@ -565,8 +573,8 @@ for event in r.events:
 # The engine has four files: `_core/engine/execute.py` begins and ends a task, `dependencies.py` counts the edges, `graph_task.py`
 # runs the nodes, and `ready_queue.py` chooses the next node.
 #
-# The first walk is our `count`, with its own stack. The count is not in a dict but in a field of the node. Another field, the *stamp*,
-# has the number of the task that the count belongs to. We will soon see why.
+# The first walk is our `count`, with its own stack. The count is not in a dict but in a field of the node. Another field, the
+# *stamp*, has the number of the task that the count belongs to. We will soon see why.
 
 # %%
 mg.utils.source.source_of("_core/engine/dependencies.py", "compute_dependencies")

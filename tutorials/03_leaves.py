@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Leaves, and where gradients end
 #
-# **The question.** A backward passes gradients from node to node. Where do they end? Why does one tensor have a `.grad`
-# afterwards, while another has None? And why does a training loop that looks right sometimes train nothing?
+# **The question.** A backward passes gradients (in the books also *adjoints*) from node to node. Where do they end? Why does one
+# tensor have a `.grad` afterwards, while another has None? And why does a training loop that looks right sometimes train nothing?
 #
 # You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py), and the steps of a training loop with an
 # optimizer. You get: the node at the end of every path, what exactly it does to `.grad`, and four ways to lose a parameter.

@@ -191,6 +191,9 @@ mg.viz.draw(loss)
 # %% [markdown]
 # The second path is gone, but only from this loss: `target` itself still has its history.
 #
+# ![Two paths lead from the loss back to w. The gradient passes through the upper one, the model of now. Scissors cut the lower
+# one between the loss and the target: detach. The target still has its own history.](pictures/cut.svg)
+#
 # **Predict.** $y = x \cdot \bar x$, where $\bar x$ is `x.detach()`. What is $dy/dx$ at 3?
 #
 # <details><summary>Answer</summary>

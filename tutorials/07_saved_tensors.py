@@ -451,6 +451,9 @@ for bytes_kept in history:
     print(f"{bytes_kept:>6,}", "#" * (bytes_kept // 400))
 
 # %% [markdown]
+# ![A bar for each moment: the bytes saved for the backward. They rise with each layer of the forward, are largest when the
+# backward begins, and fall with each node that has run, to 0.](pictures/saved.svg)
+#
 # The maximum is between forward and backward. A graph that never runs frees its values too, when the program deletes it: the weak
 # references above have shown it.
 #

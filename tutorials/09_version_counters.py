@@ -99,6 +99,10 @@ for name, tensor in family.items():
     print(f"{name:<14} version {tensor._version}")
 
 # %% [markdown]
+# ![The tensors a, a[0], a.t() and a.detach() share one memory and one version counter, which says 1 after a write. a.data
+# shares the memory, but has a counter of its own, which says 0. A node that saved a at version 0 refuses to
+# run.](pictures/version.svg)
+#
 # Two of them differ. `clone()` has its own memory. `.data` shares the memory of `a`, but has its own counter. Writes through it
 # are counted only there, and no node compares that counter. So the engine did not notice our write.
 #

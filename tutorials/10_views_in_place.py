@@ -228,7 +228,13 @@ for node, number in a.grad_fn.next_functions:
 mg.viz.draw(v, names={"x": x, "w": w, "a": a, "v": v})
 
 # %% [markdown]
-# Look at the top. `v` has a new history as well: one node, `AsStridedBackward0`, that takes `v` out of the present `a`. Gradients
+# And this is what it does with the gradient, with the numbers of our example:
+#
+# ![The gradient of a has four numbers, and arrives at CopySlices. The outer two pass unchanged. The two that the view sees are
+# taken out, go through the product with w, and are put back. The other factor, w, gets its gradient as
+# well.](pictures/copy-slices.svg)
+#
+# Look at the top of the graph. `v` has a new history as well: one node, `AsStridedBackward0`, that takes `v` out of the present `a`. Gradients
 # through `v` also go through the `CopySlices`, since the numbers of `v` have been multiplied. We explain this below.
 #
 # **Predict.** Instead of `v.mul_(w)`, let the program say `a[1:3] = w`. What are the gradients of `x` and `w`?

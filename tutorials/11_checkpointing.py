@@ -198,6 +198,10 @@ for k in (1, 2, 4, 8, 16, 32, 64):
 # again as a whole, and then it is in memory as a whole. With 64 segments, all inputs of segments are in memory. The best number is
 # in the middle, where both parts are equal: $k = n/k$, so $k = \sqrt n$. Then at most $2\sqrt n - 1$ tensors are kept.
 #
+# ![A curve for a chain of 64 layers. With 1 or 64 segments, 64 tensors are kept at most. The fewest, 15, are kept with 8
+# segments, the square root of 64. One part of the sum, the inputs of segments, rises; the other, the inside of one segment,
+# falls.](pictures/root-n.svg)
+#
 # | $n$ | kept without | kept with $\sqrt n$ segments |
 # |---|---|---|
 # | 64 | 64 | 15 |

@@ -222,6 +222,12 @@ for moment, arguments, of_h, of_x in log:
 #
 # The order of registration counts within a cell. Between the cells it does not.
 #
+# The same as a railway, with the call that registers each hook. `n` is the node:
+#
+# ![Two tracks with stations from top to bottom. A gradient of a computed tensor h passes tensor hooks, retain_grad, pre-hooks
+# of the node, the node, hooks of the node, and is delivered. A gradient of a leaf x passes tensor hooks, pre-hooks, the
+# addition to x.grad, post-accumulate hooks and hooks of the node.](pictures/railway.svg)
+#
 # **Predict.** Every stage of `h` now multiplies: its tensor hook by 10, the pre-hook by 100, the post-hook by 1000. The gradient
 # that arrives is 7. What are `h.grad` and `x.grad`?
 #

@@ -12,11 +12,13 @@ import threading
 import pytest
 
 from tests.docs.conftest import HTML, ROOT, why_no_site
+from tools.docs.picture import DARK, LIGHT
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(os.environ.get("MINIGRAD_BROWSER") != "1", reason="make docs-check runs it")
-PAGES = ["index.html", "start.html", "tutorials/01_derivative_to_graph.html", "errors/index.html", "errors/MG-E102.html",
-         "errors/modified-by-an-inplace-operation.html", "reference/tensor.html", "reference/ops.html",
+PAGES = ["index.html", "start.html", "tutorials/00_derivative_machine.html", "tutorials/01_derivative_to_graph.html",
+         "errors/index.html", "errors/MG-E102.html", "errors/modified-by-an-inplace-operation.html",
+         "reference/tensor.html", "reference/ops.html",
          "projects/digits_cnn.html", "projects/char_gpt.html", "map.html", "features.html", "teach/cheat-sheet.html"]
 TUTORIALS = [path.stem for path in sorted((ROOT / "tutorials").glob("[0-9]*.py"))]
 
@@ -103,6 +105,18 @@ def test_a_solution_is_folded_away(site, browser):
     assert not code.is_visible()
     folded.locator("summary").click()
     assert code.is_visible()
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_picture_follows_the_theme(site, browser, scheme):
+    """The system's, and the one that the reader has chosen instead."""
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(site + "tutorials/00_derivative_machine.html")
+    for theme, paper in (("auto", LIGHT if scheme == "light" else DARK), ("light", LIGHT), ("dark", DARK)):
+        page.evaluate("theme => document.body.dataset.theme = theme", theme)
+        found = page.evaluate("getComputedStyle(document.querySelector('#two-paths')).getPropertyValue('--paper')")
+        assert found.strip() == paper["paper"], theme
     page.close()
 
 

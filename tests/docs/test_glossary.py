@@ -35,6 +35,15 @@ def test_what_it_names_is_there():
         assert not name or name.rpartition(".")[2] in names_of(path), f"{file}: {name}"
 
 
+def test_the_tutorial_teaches_the_word():
+    """Where a row names a tutorial, a word of the row is bold there."""
+    taught = [(cell, name) for cell, _, place in ROWS for name in re.findall(r"\(\.\./tutorials/(\w+\.py)\)", place)]
+    assert len(taught) >= 8
+    for cell, name in taught:
+        text = (PACKAGE.parent / "tutorials" / name).read_text("utf-8")
+        assert any(word in text for word in re.findall(r"\*\*.+?\*\*", cell)), f"{cell} in {name}"
+
+
 def test_sentences_are_short():
     """Fewer than 25 words each, as CONTRIBUTING.md asks."""
     for _, meaning, _ in ROWS:

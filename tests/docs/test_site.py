@@ -20,7 +20,9 @@ def index():
 
 @pytest.mark.parametrize("word, page", [
     ("inplac", "errors/modified-by-an-inplace-operation"), ("retain_graph", "errors/backward-a-second-time"),
-    ("leaf", "errors/leaf-in-place"), ("squar", "notes/add-an-op")])
+    ("leaf", "errors/leaf-in-place"), ("squar", "notes/add-an-op"), ("topolog", "tutorials/02_the_engine"),
+    ("adjoint", "tutorials/00_derivative_machine"), ("backpropag", "tutorials/01_derivative_to_graph"),
+    ("jacobian", "tutorials/01b_tensors"), ("tape", "tutorials/01_derivative_to_graph")])
 def test_search_finds(index, word, page):
     """The index has the stem of a word, for the words of a text and of titles apart."""
     found = [index[part].get(word, []) for part in ("terms", "titleterms")]

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import re
+import runpy
 import subprocess
 import sys
 
@@ -124,6 +125,21 @@ def test_on_the_simulator(path):
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+SHOWN = {"00_derivative_machine": ["0.006001: 6.001 times", "36.000\n7.000", "u_ = 14.0, v_ = 6.0, a_ = 48.0, b_ = 28.0\na: 48.000\nb: 28.000",
+                                   "dL/dw = -1.7374   dL/db = -1.1583", "receives -1.737\nby hand:   dL/dw = -1.7374"],
+         "01b_tensors": ["300 3", "4,096,000,000 numbers, 16 GB", "[3.0, 12.0, 50.0]\nby a backward:  [3.0, 12.0, 50.0]",
+                         "converted from float32 [2, 2]", "the shape: [4, 4]   the loss: tensor(2.5000)"]}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_numbers_that_the_text_explains(name, capsys):
+    """The sentences around a cell speak about its numbers."""
+    runpy.run_path(str(tutorials.TUTORIALS / f"{name}.py"))
+    printed = capsys.readouterr().out
+    for words in SHOWN[name]:
+        assert words in printed, words
+
+
 @each
 def test_parts(path):
     """The parts that every tutorial has, in order."""
@@ -133,6 +149,14 @@ def test_parts(path):
     for part in ("mg.viz.step(", "source_of(", 'expect_error(', 'code="MG-E'):
         assert part in text
     assert text.count('# %% tags=["hide-cell"]') == 3       # the solutions
+
+
+@each_of([path for path in SCRIPTS if tutorials.number(path) in ("0", "1b")])
+def test_a_first_reader_knows_what_it_takes(path):
+    """Right under the title: time, level, what you need, what you can do afterwards."""
+    top = path.read_text("utf-8").partition("**The question.**")[0]
+    places = [top.find(f"**{part}** ") for part in ("Time", "Level", "You need", "Afterwards")]
+    assert min(places) > 0 and places == sorted(places)
 
 
 @each

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from minigrad.grading.sets import Set, SetError
+from tools.docs import tutorials
 
 ROOT = Path(__file__).parents[2]
 TEACH = ROOT / "docs/teach"
@@ -73,14 +74,14 @@ def test_what_a_teacher_forgets_is_refused(tmp_path, what):
 # ---- the syllabus -------------------------------------------------------------------------------------------------------------
 
 def weeks():
-    """The rows of the syllabus: (week, numbers of tutorials, set, minutes)."""
+    """The rows of the syllabus: (week, numbers of tutorials as "1" or "1b", set, minutes)."""
     text = (TEACH / "syllabus.md").read_text("utf-8")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
-    return [(int(row[0]), [int(number) for number in re.findall(r"\d+", row[2])], row[3], row[4]) for row in rows]
+    return [(int(row[0]), re.findall(r"\d+b?", row[2]), row[3], row[4]) for row in rows]
 
 
 def test_the_syllabus_has_every_tutorial_once():
-    there = [int(path.name[:2]) for path in sorted((ROOT / "tutorials").glob("[0-9][0-9]_*.py"))]
+    there = [tutorials.number(path) for path in tutorials.scripts()]
     assert [number for _, numbers, _, _ in weeks() for number in numbers] == there
     assert [week for week, *_ in weeks()] == list(range(1, 11))
 
@@ -88,10 +89,10 @@ def test_the_syllabus_has_every_tutorial_once():
 @pytest.mark.parametrize("folder", sorted(path.parent for path in (ROOT / "tutorials/homework").glob("*/set.toml")), ids=lambda path: path.name)
 def test_the_syllabus_has_every_set_after_its_tutorials(folder):
     homework, known = Set.read(folder), set()
-    for _, tutorials, name, minutes in weeks():
-        known.update(tutorials)
+    for _, numbers, name, minutes in weeks():
+        known.update(numbers)
         if name == homework.name:
-            assert {int(tutorial[:2]) for tutorial in homework.about["tutorials"]} <= known
+            assert {tutorials.number(Path(tutorial)) for tutorial in homework.about["tutorials"]} <= known
             assert minutes == str(homework.minutes)
             return
     pytest.fail(f"{homework.name} has no week")

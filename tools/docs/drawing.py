@@ -88,17 +88,17 @@ class Drawing:
     def circle(self, x, y, radius, fill="none", stroke="none", thickness=1.0):
         self.items.append(("circle", x, y, radius, fill, stroke, thickness))
 
-    def line(self, points, colour, thickness=0.8, arrow=False, dashed=False, curved=False):
-        """Straight lines through `points`; or, if `curved`, a Bezier curve, whose points are four."""
+    def line(self, points, colour, thickness=0.8, arrow=False, dashed=False, curved=False, head=5.0):
+        """Straight lines through `points`; or, if `curved`, a Bezier curve, whose points are four. `head` is an arrow's length."""
         points = list(points)
         if arrow:
             (x0, y0), (x1, y1) = points[-2:]
             length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
             ux, uy = (x1 - x0) / length, (y1 - y0) / length
-            back = x1 - 5 * ux, y1 - 5 * uy
-            self.items.append(("polygon", ((x1, y1), (back[0] - 2 * uy, back[1] + 2 * ux), (back[0] + 2 * uy, back[1] - 2 * ux)),
-                               colour))
-            points[-1] = (x1 - 4 * ux, y1 - 4 * uy)
+            back, side = (x1 - head * ux, y1 - head * uy), 0.4 * head
+            self.items.append(("polygon", ((x1, y1), (back[0] - side * uy, back[1] + side * ux),
+                                           (back[0] + side * uy, back[1] - side * ux)), colour))
+            points[-1] = (x1 - 0.8 * head * ux, y1 - 0.8 * head * uy)
         self.items.append(("line", tuple(points), curved, colour, thickness, dashed))
 
     def text(self, x, y, text, size, face="sans", colour="#1b1f24", anchor="start"):
@@ -173,13 +173,17 @@ class Drawing:
 
     def svg(self):
         """The page as SVG, complete in itself: with its fonts, and a white background."""
-        styles = [f"@font-face{{font-family:sheet-{face};src:url(data:font/woff;base64,{self.subset(face)})}}"
-                  f".{face}{{font-family:sheet-{face},{'monospace' if face == 'mono' else 'sans-serif'}}}" for face in FACES]
         head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width / 72 * 25.4:.0f}mm" '
                 f'height="{self.height / 72 * 25.4:.0f}mm" viewBox="0 0 {number(self.width)} {number(self.height)}" role="img">')
         return "\n".join([head, f"<title>{html.escape(self.title)}</title>", f"<desc>{html.escape(self.description)}</desc>",
-                          f"<style>text{{font-kerning:none;font-variant-ligatures:none;white-space:pre}}{''.join(styles)}</style>",
+                          f"<style>text{{font-kerning:none;font-variant-ligatures:none;white-space:pre}}{self.fonts('sheet')}</style>",
                           '<rect width="100%" height="100%" fill="#fff"/>', *[tag(*item) for item in self.items], "</svg>", ""])
+
+    def fonts(self, name, scope=""):
+        """The style rules of the faces that the page uses. `scope` is a selector: the rules are for the texts in it."""
+        return "".join([f"@font-face{{font-family:{name}-{face};src:url(data:font/woff;base64,{self.subset(face)})}}"
+                        f"{scope}.{face}{{font-family:{name}-{face},{'monospace' if face == 'mono' else 'sans-serif'}}}"
+                        for face in FACES if self.characters(face)])
 
     def characters(self, face):
         """The characters that the page uses of a face."""

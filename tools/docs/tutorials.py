@@ -1,13 +1,14 @@
 """The tutorials and the projects as pages: the scripts of tutorials/, with links to download them under the title.
 
 Sphinx reads and runs the scripts unchanged (jupytext's percent format). The links give the executed notebook and the script.
+A file's name begins with the number of the tutorial, 00, 01, 01b; its page has the number before the title.
 """
 
 import re
 
 from tools.docs.paths import ROOT
 
-__all__ = ["PROJECTS", "TUTORIALS", "page", "projects", "scripts", "write"]
+__all__ = ["PROJECTS", "TUTORIALS", "number", "page", "projects", "scripts", "write"]
 
 TUTORIALS = ROOT / "tutorials"
 PROJECTS = TUTORIALS / "projects"
@@ -16,7 +17,12 @@ TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 
 def scripts():
     """The tutorials, in order."""
-    return sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))
+    return sorted(TUTORIALS.glob("[0-9][0-9]*_*.py"))
+
+
+def number(path):
+    """The number of a tutorial, as its name and the index have it: "1b" for 01b_tensors.py."""
+    return re.sub("^0", "", path.stem.partition("_")[0])
 
 
 def projects():
@@ -24,20 +30,15 @@ def projects():
     return sorted(PROJECTS.glob("*.py"))
 
 
-def title(text):
-    match = TITLE.search(text)
-    assert match, "a tutorial begins with a title: # # ..."
-    return match[1]
-
-
 def page(path):
-    """The text of a tutorial, with the links under its title."""
+    """The text of a tutorial or a project, with the number of a tutorial before its title, and the links under it."""
     text = path.read_text("utf-8")
+    before = f"{number(path)}. " if path.parent == TUTORIALS else ""
     links = f"""#
 # ```{{div}} downloads
 # {{nb-download}}`the executed notebook <{path.stem}.ipynb>` · {{download}}`the script <{path.name}>`
 # ```"""
-    return TITLE.sub(lambda match: f"{match[0]}\n{links}", text, count=1)
+    return TITLE.sub(lambda match: f"# # {before}{match[1]}\n{links}", text, count=1)
 
 
 def write(pages):
