@@ -117,6 +117,7 @@ LAB = .venv/share/jupyter/lab/settings
 lab: .venv/lab $(wildcard .venv/build)      ## JupyterLab, in which the tutorials open as notebooks. Compiled once `make build` has run.
 	@mkdir -p $(LAB) && echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"python": "Jupytext Notebook"}}}' \
 		> $(LAB)/overrides.json
+	$(PY) -m tools.docs.pictures
 	$(PY) -m jupyterlab --ServerApp.root_dir=tutorials $(LAB_ARGS)
 
 sizes: .venv/made                   ## Lines per file.

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.docs import contracts, coverage, differences, errors, inventories, notes, reference, repository, sheet, tutorials
+from tools.docs import contracts, coverage, differences, errors, inventories, notes, pictures, reference, repository, sheet, tutorials
 from tools.docs.paths import DOCS, READMES, ROOT, SOURCE
 
 __all__ = ["Stage", "stage"]
@@ -54,6 +54,7 @@ def stage(folder=SOURCE):
     pages.write("_made/differences.md", differences.table())
     pages.write("_made/coverage.md", coverage.table())
     pages.write("reference/ops.md", op_table())
+    pictures.write()
     for part in (contracts, errors, reference, notes, sheet, tutorials):
         part.write(pages)
     mathjax(pages)
