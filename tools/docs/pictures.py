@@ -1,6 +1,7 @@
 """The drawn pictures of the tutorials. ``python -m tools.docs.pictures`` writes them to tutorials/pictures.
 
-The build of the site and `make lab` call it; the files lie beside the scripts, because a notebook shows them too. Numbers are computed here as the tutorial computes them.
+The build of the site and `make lab` do; the files lie beside the scripts, because a notebook shows them too. Numbers are computed
+here as the tutorial computes them.
 A tutorial shows a picture with ``![the description](pictures/NAME.svg)``; on the site it becomes part of the page.
 
 One hand: blue for nodes and results, violet for leaves, amber for gradients, red for what is refused or cut.

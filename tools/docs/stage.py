@@ -12,7 +12,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.docs import contracts, coverage, differences, errors, inventories, notes, pictures, reference, repository, sheet, tutorials
+from tools.docs import (
+    contracts,
+    coverage,
+    differences,
+    errors,
+    inventories,
+    notes,
+    pictures,
+    reference,
+    repository,
+    sheet,
+    tutorials,
+)
 from tools.docs.paths import DOCS, READMES, ROOT, SOURCE
 
 __all__ = ["Stage", "stage"]
