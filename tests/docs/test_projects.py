@@ -55,7 +55,7 @@ def test_parts(path):
     assert min(places) >= 0 and places == sorted(places), dict(zip(SECTIONS, places))
     for part in ("mg.viz.draw(", "**Predict.**", 'code="MG-E', "disable=None", "mg.manual_seed("):
         assert part in text
-    assert text.count('# %% tags=["hide-cell"]') == 3
+    assert text.count('# %% tags=["hide-cell", "solution"]') == 3
 
 
 @each

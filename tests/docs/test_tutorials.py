@@ -132,7 +132,7 @@ def test_parts(path):
     assert min(places) >= 0 and places == sorted(places), dict(zip(SECTIONS, places))
     for part in ("mg.viz.step(", "source_of(", 'expect_error(', 'code="MG-E'):
         assert part in text
-    assert text.count('# %% tags=["hide-cell"]') == 3       # the solutions
+    assert text.count('# %% tags=["hide-cell", "solution"]') == 3       # the solutions
 
 
 @each
@@ -144,7 +144,7 @@ def the_cells_are_short(path):
     """Five to thirty lines at a time, and none so wide that a laptop has to scroll."""
     for cell in re.split(r"^# %%", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
         code = [line for line in cell.splitlines()[1:] if line.strip()]
-        if not cell.startswith(" [markdown]"):
+        if not cell.startswith((" [markdown]", ' tags=["help"]')):       # the page shows hints as text
             assert len(code) <= 30, code[0]
             assert max(map(len, code)) <= 92, max(code, key=len)
             ast.parse("\n".join(code))
