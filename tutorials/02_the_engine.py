@@ -860,7 +860,7 @@ def check_needed(needed):
 check_needed.hints = [
     "A node is needed if one of its edges leads to a needed node, or to the leaf's node.",
     "So decide the nodes behind a node before the node itself: the earliest first.",
-    "ordered(root) of this page gives all nodes, each once. Go through them in reverse, "
+    "`ordered(root)` of this page gives all nodes, each once. Go through them in reverse, "
     "with a set of the needed ones."]
 check_needed.wrong = {
     "s * b, to a: 1 instead of 2": "The root and the sine are both on the path to a.",

@@ -95,7 +95,7 @@ class Check:
             except SystemExit:
                 said = "Your answer ends the program."
             except Exception as error:
-                said = f"{type(error).__name__}: {error}"
+                said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         return f"not yet: exercise {self.number}. {said}"
 
     def hint(self, step: int | None = None) -> None:

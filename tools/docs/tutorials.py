@@ -1,8 +1,10 @@
-"""The tutorials and the projects as pages: the scripts of tutorials/, with links to download them under the title.
+"""The tutorials and the projects as pages: the scripts of tutorials/, with their hints folded, and links to download them.
 
-Sphinx reads and runs the scripts unchanged (jupytext's percent format). The links give the executed notebook and the script.
+Sphinx reads and runs the scripts (jupytext's percent format). The links give the notebook and the script for students, without
+solutions. Read next: editions.py.
 """
 
+import ast
 import re
 
 from tools.docs.paths import ROOT
@@ -12,6 +14,7 @@ __all__ = ["PROJECTS", "TUTORIALS", "page", "projects", "scripts", "write"]
 TUTORIALS = ROOT / "tutorials"
 PROJECTS = TUTORIALS / "projects"
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
+HELP = re.compile(r'^# %% tags=\["help"\]\n(.*?)(?=^# %%)', re.MULTILINE | re.DOTALL)
 
 
 def scripts():
@@ -31,17 +34,31 @@ def title(text):
 
 
 def page(path):
-    """The text of a tutorial, with the links under its title."""
+    """The text of a tutorial, with the links under its title. A cell with hints is a row of folds, each in the one before."""
     text = path.read_text("utf-8")
     links = f"""#
 # ```{{div}} downloads
-# {{nb-download}}`the executed notebook <{path.stem}.ipynb>` · {{download}}`the script <{path.name}>`
+# {{download}}`the notebook <student/{path.stem}.ipynb>` · {{download}}`the script <student/{path.name}>`, both without the solutions
 # ```"""
-    return TITLE.sub(lambda match: f"{match[0]}\n{links}", text, count=1)
+    return TITLE.sub(lambda match: f"{match[0]}\n{links}", HELP.sub(folds, text), count=1)
+
+
+def folds(match):
+    """The hints of a cell as Markdown."""
+    found = [node.value for node in ast.parse(match[1]).body
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and node.targets[0].attr == "hints"]
+    hints = ast.literal_eval(found[0])
+    lines = ["%% [markdown]"]
+    for i, hint in enumerate(hints, 1):
+        lines += [f"<details><summary>Hint {i}</summary>", "", hint, ""]
+    lines += ["</details>"] * len(hints)
+    return "".join([f"# {line}".rstrip() + "\n" for line in lines]) + "\n"
 
 
 def write(pages):
-    for path in scripts():
-        pages.write(f"tutorials/{path.name}", page(path))
-    for path in projects():
-        pages.write(f"projects/{path.name}", page(path))
+    from tools.docs import editions
+    for folder, paths in (("tutorials", scripts()), ("projects", projects())):
+        for path in paths:
+            pages.write(f"{folder}/{path.name}", page(path))
+            pages.write(f"{folder}/student/{path.stem}.ipynb", editions.written(editions.student(path)))
+            pages.write(f"{folder}/student/{path.name}", editions.student_script(path))
