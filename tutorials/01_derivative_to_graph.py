@@ -586,8 +586,7 @@ check_depth.hints = [
 check_depth.wrong = {
     "1 instead of 2": "You counted the edges, or left out the leaf's node. Count the nodes.",
     "2 instead of 4": "You took the shortest path, or followed only one edge of the sum.",
-    "3 instead of 4": "You took a node's first visit for its depth. A longer path came later.",
-    "5000 instead of 5001": "The node of the leaf is the last one of the path. Count it."}
+    "3 instead of 4": "You took a node's first visit for its depth. A longer path came later."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -867,7 +867,7 @@ check_needed.wrong = {
     "s * b, to a: 3 instead of 2": "You counted the leaf's own node. The engine does not "
                                    "call it: the gradient that reaches it is the result.",
     "s * b, to a: 4 instead of 2": "You counted all nodes, also those that lead only to b.",
-    "s + (b * 2.0).sin(), to a: 4 instead of 2": "You counted nodes that lead only to b."}
+    "s * b, to b: 2 instead of 1": "You counted the sine too, which leads only to a."}
 
 
 # %% tags=["hide-cell", "solution"]

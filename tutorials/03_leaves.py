@@ -756,12 +756,11 @@ check_strays.hints = [
     "those that are none of the collected tensors; `in` compares numbers, `is` compares objects."]
 check_strays.wrong = {
     "a * b.detach() + c: [] instead of ['b']":
-        "b requires a gradient, but no path leads to it: `detach()` has cut it.",
+        "No path leads to b: `detach()` has cut it. All three have the same numbers, so compare "
+        "tensors with `is`.",
     "a * b.detach() + c: ['a', 'c'] instead of ['b']": "These are the ones that are reached.",
     "a * b.detach() + c: ['a', 'b', 'c'] instead of ['b']":
         "Nothing was recognized. Compare tensors with `is`, and go to the end of each path.",
-    "a copy of a, times b: ['c'] instead of ['a', 'c']":
-        "A copy has the same numbers, and is another tensor. Compare with `is`.",
     "Boolean value of Tensor with more than one value is ambiguous":
         "`==` and `in` compare numbers. Compare tensors with `is`."}
 

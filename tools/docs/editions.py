@@ -149,8 +149,9 @@ def student_script(path):
     import jupytext
     notebook = student(path)
     first, *others = notebook.cells
-    last = [cell for cell in others if "jupyter" in cell.metadata and ".hints = [" in cell.source or cell.id.startswith("try-")]
-    cells = [first, new(OPTIONS.format(name=path.name), "options"), *[cell for cell in others if cell not in last], new(END, "end"), *last]
+    last = [cell for cell in others if ("jupyter" in cell.metadata and ".hints = [" in cell.source) or cell.id.startswith("try-")]
+    others = [cell for cell in others if cell not in last]
+    cells = [first, new(OPTIONS.format(name=path.name), "options"), *others, new(END, "end"), *last]
     for cell in cells:
         cell.metadata.clear()
     notebook.cells = cells
@@ -159,9 +160,15 @@ def student_script(path):
 
 # ---- the teacher's ---------------------------------------------------------------------------------------------------------
 
-def graded(name, points=None, solution=False, locked=True):
+def marked(source, name, points=None, solution=False):
+    """A cell with nbgrader's metadata. See `graded`."""
+    return new(source, name, **graded(name, points, solution))
+
+
+def graded(name, points=None, solution=False):
     """The metadata of a cell for nbgrader: an answer, a cell with points, or one that students cannot change."""
-    about = {"grade": points is not None, "grade_id": name, "locked": locked, "schema_version": 3, "solution": solution, "task": False}
+    about = {"grade": points is not None, "grade_id": name, "locked": not solution, "schema_version": 3, "solution": solution,
+             "task": False}
     return {"nbgrader": about if points is None else {**about, "points": points}}
 
 
@@ -175,8 +182,8 @@ def teacher(path):
         n, stub = exercise.number, cells[exercise.stub].source
         given, begun = split(stub)
         region = f"### BEGIN SOLUTION\n{solution(cells, exercise)}\n### END SOLUTION"
-        replaced[exercise.stub] = [new(given, f"given-{n}", **graded(f"given-{n}"))] if given else []
-        replaced[exercise.stub].append(new(f"{begun}\n\n\n{region}", f"answer-{n}", **graded(f"answer-{n}", solution=True, locked=False)))
+        replaced[exercise.stub] = [marked(given, f"given-{n}")] if given else []
+        replaced[exercise.stub].append(marked(f"{begun}\n\n\n{region}", f"answer-{n}", solution=True))
         check = for_readers(cells[exercise.place], path)
         check.metadata.update(graded(f"check-{n}"))
         replaced[exercise.place] = [check]
@@ -184,7 +191,7 @@ def teacher(path):
             cell = for_readers(cells[i], path)
             cell.metadata.update(graded(f"help-{n}"))
             replaced[i] = [cell]
-        points = new(f"{exercise.check}.grade({exercise.answer})", f"points-{n}", **graded(f"points-{n}", POINTS[(n - 1) % len(POINTS)]))
+        points = marked(f"{exercise.check}.grade({exercise.answer})", f"points-{n}", POINTS[(n - 1) % len(POINTS)])
         replaced[max([exercise.place, *exercise.help])].append(points)
         replaced.update({i: [] for i in exercise.solutions})
     notebook.cells = [one for i, cell in enumerate(cells) for one in replaced.get(i, [for_readers(cell, path)])]

@@ -1,7 +1,7 @@
 """The text of a tutorial as plain Markdown, for notebooks and scripts that leave the site.
 
-    {doc}`/errors/grad-is-none`         [A gradient is None](https://.../errors/grad-is-none.html)      where the site has an address
-                                        A gradient is None                                              where it has none
+    {doc}`/errors/grad-is-none`         [A gradient is None](https://.../errors/grad-is-none.html) if the site has an address,
+                                        A gradient is None if it has none
     [tutorial 3](03_leaves.py)          [tutorial 3](https://.../tutorials/03_leaves.html), or: tutorial 3
     ```{note}                           what is between the fences
 

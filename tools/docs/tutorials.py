@@ -38,7 +38,7 @@ def page(path):
     text = path.read_text("utf-8")
     links = f"""#
 # ```{{div}} downloads
-# {{download}}`the notebook <student/{path.stem}.ipynb>` · {{download}}`the script <student/{path.name}>`, both without the solutions
+# {{download}}`the notebook <student/{path.stem}.ipynb>` · {{download}}`the script <student/{path.name}>`, without the solutions
 # ```"""
     return TITLE.sub(lambda match: f"{match[0]}\n{links}", HELP.sub(folds, text), count=1)
 
