@@ -25,7 +25,7 @@ from pathlib import Path
 
 from minigrad.grading.build import read_notebook
 from tools.docs import repository, tutorials
-from tools.docs.paths import ROOT
+from tools.docs.paths import ROOT, mathjax
 from tools.docs.plain import plain
 
 __all__ = ["Exercise", "exercises", "folder", "student", "student_script", "teacher", "written"]
@@ -120,7 +120,8 @@ def for_readers(cell, path):
 
 def cleared(notebook):
     """The notebook without what jupytext notes in it. A cell that was there has its id."""
-    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return notebook
 
 
@@ -254,12 +255,19 @@ def main(arguments=None):
         place.write_text(text, "utf-8")
         print(place)
 
+    if chosen.slides or everything:
+        from tools.docs import slides
+        write("slides/tex-svg.js", mathjax().read_text("utf-8"))
     for path in [script.resolve() for script in chosen.scripts] or tutorials.scripts():
         if chosen.student or everything:
             write(f"student/{path.stem}.ipynb", written(student(path)))
             write(f"student/{path.name}", student_script(path))
         if chosen.teacher or everything:
             write(f"teacher/source/{path.stem}/{path.stem}.ipynb", written(teacher(path)))
+        if chosen.slides or everything:
+            notebook = slides.slides(path)
+            write(f"slides/{path.stem}.ipynb", written(notebook))
+            write(f"slides/{path.stem}.html", slides.deck(slides.run(notebook, ROOT)))
     if chosen.teacher or everything:
         write("teacher/nbgrader_config.py", CONFIG)
 
