@@ -73,9 +73,12 @@ def played(path, folder, monkeypatch):
     return names, [(check, verdict) for check, verdict in _exercise.collected if verdict is not None]
 
 
-@each_of(RUN_HERE)
+@each_of([*RUN_HERE, *tutorials.projects()])
 def test_what_the_checks_say(path, tmp_path, monkeypatch, capsys):
     """Of stubs, "not yet"; of wrong answers anything else than "right"; and of the solutions "right"."""
+    for needed in ("sklearn", "tqdm", "matplotlib") if path in tutorials.projects() else ():
+        pytest.importorskip(needed)
+    monkeypatch.setenv("SIZE", "small")
     monkeypatch.chdir(tmp_path)
     names, said = played(path, tmp_path, monkeypatch)
     assert [check.number for check, _ in said] == [1, 2, 3]

@@ -19,7 +19,6 @@ from tests.docs.test_tutorials import (
     each_of,
     the_cells_are_short,
     the_exercises_can_be_failed,
-    the_links_are_there,
     the_script_runs,
     torch_says_so,
 )
@@ -61,11 +60,6 @@ def test_parts(path):
 @each
 def test_cells_are_short(path):
     the_cells_are_short(path)
-
-
-@each
-def test_links_under_the_title(path):
-    the_links_are_there(path)
 
 
 @torch_installed

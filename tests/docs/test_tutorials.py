@@ -150,15 +150,6 @@ def the_cells_are_short(path):
             ast.parse("\n".join(code))
 
 
-@each
-def test_links_under_the_title(path):
-    the_links_are_there(path)
-
-
-def the_links_are_there(path):
-    assert f"<{path.stem}.ipynb>" in tutorials.page(path) and f"<{path.name}>" in tutorials.page(path)
-
-
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 @each
 def test_pytorch_says_so(path):
