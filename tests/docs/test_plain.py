@@ -23,7 +23,9 @@ SITE = "https://example.org/minigrad"
     (":::{div} downloads\nText.\n:::", *["Text."] * 2),
 ])
 def test_plain(text, with_site, without):
-    titles = {"A leaf was changed in place": plain("{doc}`/errors/leaf-in-place`", "tutorials", ""), "Kernels": plain("{doc}`/notes/kernels`", "", "")}
+    titles = {"A leaf was changed in place": plain("{doc}`/errors/leaf-in-place`", "tutorials", ""), "Kernels": plain("{doc}`/notes/kernels`", "", ""),
+              "The engine": plain("{doc}`/tutorials/02_the_engine`", "", "")}
+    assert all(titles.values())
     for said, title in titles.items():      # whatever the titles are today
         with_site, without = with_site.replace(said, title), without.replace(said, title)
     assert plain(text, "tutorials", SITE) == with_site
