@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check clean
+.PHONY: help demo test pythons test-pythons test-cuda parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check editions clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -134,6 +134,10 @@ docs-serve: .venv/docs              ## The same, and show it in a browser.
 
 docs-check: .venv/test .venv/browser .venv/build      ## Look at what `make docs` built with a browser. Needs chromium.
 	MINIGRAD_BROWSER=1 $(PYTEST) tests/docs/test_browser.py tests/viz/test_browser.py
+
+# With the solutions: keep the folder where students cannot read. EDITIONS="tutorials/01_derivative_to_graph.py --teacher --out DIR"
+editions: .venv/docs $(wildcard .venv/build)    ## The tutorials for students, for teachers, and as slides: build/editions.
+	$(PY) -m tools.docs.editions $(EDITIONS)
 
 clean:                              ## Remove all that was made.
 	rm -rf .venv build dist *.egg-info demo-output minigrad/_built.json

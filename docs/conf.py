@@ -47,7 +47,7 @@ pygments_style, pygments_dark_style = "default", "github-dark"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx.ext.intersphinx",
               "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton", "tools.docs.search_index"]
-exclude_patterns = ["_made"]
+exclude_patterns = ["_made", "*/student"]       # student: downloads
 mathjax_path = "mathjax/tex-svg.js"
 # What the CDN's default would ask for is not there: no other component is loaded.
 mathjax3_config = {"loader": {"load": []}, "options": {"enableMenu": False}}

@@ -24,7 +24,7 @@ def broken(homework):
     """{kind: {file: bytes}}: submissions that a grader must survive."""
     name = homework.name
     source = homework.source.read_text(encoding="utf-8")
-    cells = [cell.source for cell in read_notebook(homework).cells if cell.cell_type == "code"]
+    cells = [cell.source for cell in read_notebook(homework.source).cells if cell.cell_type == "code"]
 
     def notebook(*sources):
         return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [

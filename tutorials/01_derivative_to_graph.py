@@ -443,7 +443,23 @@ def check_nodes(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_nodes.hints = [
+    "An operation with an input that requires a gradient has a node. So has each leaf.",
+    "A leaf has one node, however often it is used. The number `1.0` is no tensor.",
+    "Draw what you are not sure about: `mg.viz.draw(a * a * a)`. What does `item()` return?"]
+check_nodes.wrong = {
+    "a * b: not 1": "You counted the operation. The two leaves have nodes too.",
+    "a * a * a: not 2": "You counted the operations. The leaf has a node too.",
+    "a * a * a: not 4": "There are three uses of a, but only two products, and a has one node.",
+    "a * a * a: not 5": "You counted the leaf at each use. It has one node.",
+    "a + 1.0: not 3": "`1.0` is a number. It needs no gradient, so its edge leads nowhere.",
+    "(a * b).sin() * b: not 6": "You counted b at each use. A leaf has one node.",
+    "mg.tensor(a.item()) * 2.0: not 2": "`item()` returns a plain number: there is no graph.",
+    "mg.tensor(a.item()) * 2.0: not 3": "`item()` returns a plain number: there is no graph."}
+
+
+# %% tags=["hide-cell", "solution"]
 check_nodes([3,     # a product and two leaves
              3,     # two products and one leaf, however often it is used
              2,     # a sum and one leaf; the constant 1.0 needs no gradient
@@ -486,7 +502,22 @@ def check_more(cls):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_more.hints = [
+    "Read `__mul__` of `Var` again: it computes the result, and one local derivative per input.",
+    "The derivative of `exp` at x is the result itself: compute it once, and use it twice.",
+    "`record` returns a `Var`, which has no `exp`. So write a `record` of your own, which "
+    "returns your class, and give `+` and `*` the same."]
+check_more.wrong = {
+    "'Var' object has no attribute": "`record` returns a `Var`, which has none of your methods. "
+                                     "Let all your results be of your class.",
+    "unsupported operand type(s) for /": "A `Var` cannot divide. The results of `+` and `*` have "
+                                         "to be of your class too.",
+    "dx:": "Begin with the quotient: its local derivative for x is 1/y. For `exp` it is the result.",
+    "dy:": "dx is right. Look at the derivative with respect to y: its sign, and a square."}
+
+
+# %% tags=["hide-cell", "solution"]
 class Solution(Var):
     """Every result is of this class, so that it has these operations too."""
 
@@ -548,7 +579,20 @@ def check_depth(depth):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_depth.hints = [
+    "The depth of a node is 1 more than the largest depth of the nodes that lead to it.",
+    "So every node that leads to a node must come before it. The numbers of the nodes know "
+    "such an order: begin with the latest.",
+    "It is the walk of this page, with `max` instead of `+`. First collect all nodes, each "
+    "once; sort them by `_sequence_nr()`; then go along their edges."]
+check_depth.wrong = {
+    "1 instead of 2": "You counted the edges, or left out the leaf's node. Count the nodes.",
+    "2 instead of 4": "You took the shortest path, or followed only one edge of the sum.",
+    "3 instead of 4": "You took a node's first visit for its depth. A longer path came later."}
+
+
+# %% tags=["hide-cell", "solution"]
 def depth_solution(tensor):
     nodes, to_do = {tensor.grad_fn}, [tensor.grad_fn]
     while to_do:

@@ -744,7 +744,26 @@ def check_order(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_order.hints = [
+    "The root runs first. Then the latest node among those that are ready.",
+    "Python computes the left factor first, so its nodes are the earlier ones.",
+    "A leaf that is ready runs before all others. It is ready when all its gradients "
+    "have arrived, not when the first one has."]
+check_order.wrong = {
+    "a.exp() * b.sin(): not 'Mul Exp leaf Sin leaf'":
+        "You went from left to right. The sine was created last, so it runs first.",
+    "a.exp() * b.sin(): not 'Mul Sin Exp leaf leaf'":
+        "A leaf does not wait for the other nodes: it runs as soon as it is ready.",
+    "a.exp() * b.sin(): not 'Mul Exp Sin leaf leaf'":
+        "The latest node runs first, and a leaf runs as soon as it is ready.",
+    "b.sin() * a.exp().cos(): not 'Mul Sin leaf Cos Exp leaf'":
+        "You went from left to right. The cosine was created last, so it runs first.",
+    "(a * b).sin() + a: not 'Add leaf Sin Mul leaf'":
+        "a gets a second gradient, through the product. Its node waits for it."}
+
+
+# %% tags=["hide-cell", "solution"]
 check_order([
     "Mul Sin leaf Exp leaf",        # the sine is the latest; a leaf runs immediately
     "Mul Cos Exp leaf Sin leaf",    # the sine was made first, so it runs last
@@ -776,7 +795,22 @@ def check_paths(paths):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_paths.hints = [
+    "Two edges to the same node are two paths.",
+    "As many paths lead to a node as lead to the nodes before it, all added up, one sum "
+    "for each edge.",
+    "Take the engine of this page. Send a 1 into the root, let each node pass on what has "
+    "arrived without a formula, and add up what arrives at the leaves."]
+check_paths.wrong = {
+    "0 instead of 1": "Count a path where it ends, at a node without edges.",
+    "x * x: 1 instead of 2": "Two edges lead from the product to x. These are two paths.",
+    "h.sin() * h: 2 instead of 4": "Two paths lead to h, and two lead on from h. You counted "
+                                   "one of the two pairs.",
+    "h.sin() * h: 3 instead of 4": "Two paths lead to h, and each goes on in two ways."}
+
+
+# %% tags=["hide-cell", "solution"]
 def paths_solution(tensor):
     root, total = tensor.grad_fn, 0
     waits, arrived, ready = count(root), {root: 1}, [root]
@@ -830,7 +864,21 @@ def check_needed(needed):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_needed.hints = [
+    "A node is needed if one of its edges leads to a needed node, or to the leaf's node.",
+    "So decide the nodes behind a node before the node itself: the earliest first.",
+    "`ordered(root)` of this page gives all nodes, each once. Go through them in reverse, "
+    "with a set of the needed ones."]
+check_needed.wrong = {
+    "s * b, to a: 1 instead of 2": "The root and the sine are both on the path to a.",
+    "s * b, to a: 3 instead of 2": "You counted the leaf's own node. The engine does not "
+                                   "call it: the gradient that reaches it is the result.",
+    "s * b, to a: 4 instead of 2": "You counted all nodes, also those that lead only to b.",
+    "s * b, to b: 2 instead of 1": "You counted the sine too, which leads only to a."}
+
+
+# %% tags=["hide-cell", "solution"]
 def needed_solution(tensor, leaf):
     found = set()
     # Edges lead to nodes that were created earlier. So we begin with the earliest node:

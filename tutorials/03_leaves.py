@@ -638,7 +638,27 @@ def check_how(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_how.hints = [
+    "First ask: is there a `.grad` already? Then the new gradient is added to it in place.",
+    "Then ask: does anything else hold the tensor that arrives, or does it have too little "
+    "memory of its own?",
+    "A sum of two gradients is a new tensor, made by the engine. A hook may keep what it "
+    "gets. The gradient of `sum()` is expanded."]
+check_how.wrong = {
+    "(w * w).sum().backward(): not 'copied'":
+        "Two gradients arrive. The engine adds them into a new tensor, which no one else has.",
+    "(w * w).sum().backward(): not 'in place'":
+        "The sum of the two is made before the leaf's node runs, and `.grad` is still None.",
+    "w.sum().backward(): not 'stolen'":
+        "The gradient of a sum is expanded: it has two elements, and one number in memory.",
+    "w.register_hook(seen.append); (w * 3).sum().backward(): not 'stolen'":
+        "The list `seen` holds the gradient too.",
+    "w.grad = mg.zeros(2); (w * 3).sum().backward(): not 'stolen'":
+        "Zeros are a gradient. A `.grad` is there, so the new one is added to it."}
+
+
+# %% tags=["hide-cell", "solution"]
 check_how(["stolen",        # the engine itself computed the sum of the two
            "copied",        # it is expanded: two elements, one number in memory
            "copied",        # `seen` holds it too
@@ -666,13 +686,30 @@ def check_parts(backward_in_parts):
     with mg.debug.record() as r:
         backward_in_parts(w, texts)
     assert w.grad is not None, "no backward has reached w"
-    assert abs(w.grad.item() - wanted) < 1e-6, f"{w.grad.item()} instead of {wanted}"
+    assert abs(w.grad.item() - wanted) < 1e-6, \
+        f"{w.grad.item():.4f} instead of {wanted:.4f}"
     backwards = [event for event in r.events if event.kind == "begin"]
     assert len(backwards) == len(texts), "one backward per text"
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_parts.hints = [
+    "Write down the loss of the whole batch: one sum over all words, divided by one number.",
+    "A sum over all words is a sum of sums, one for each text. `.grad` adds up what the "
+    "backwards bring.",
+    "So divide the sum of each text by the number of the words of the whole batch. Count "
+    "these words before the first backward."]
+check_parts.wrong = {
+    "-1.1617 instead of -0.9362": "This is the mean of the means of the texts. A word of a "
+                                  "short text counts more there.",
+    "-3.4852 instead of -0.9362": "This is the sum of the means. The texts have different lengths.",
+    "-8.4260 instead of -0.9362": "This is the gradient of a sum. Divide by the number of words.",
+    "one backward per text": "Call `backward` in the loop, so that a text's graph can go before "
+                             "the next text needs memory."}
+
+
+# %% tags=["hide-cell", "solution"]
 def backward_in_parts_solution(w, texts):
     words = sum(len(text) for text in texts)
     for text in texts:
@@ -710,7 +747,25 @@ def check_strays(strays):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["help"]
+check_strays.hints = [
+    "At the end of every path is an `AccumulateGrad`, and its `variable` is the leaf.",
+    "Walk from `loss.grad_fn` along `next_functions`, visit each node once, and collect the "
+    "variables. Some edges lead nowhere: their node is None.",
+    'The parameters are in `optimizer.param_groups`, a list of dicts, under `"params"`. Keep '
+    "those that are none of the collected tensors; `in` compares numbers, `is` compares objects."]
+check_strays.wrong = {
+    "a * b.detach() + c: [] instead of ['b']":
+        "No path leads to b: `detach()` has cut it. All three have the same numbers, so compare "
+        "tensors with `is`.",
+    "a * b.detach() + c: ['a', 'c'] instead of ['b']": "These are the ones that are reached.",
+    "a * b.detach() + c: ['a', 'b', 'c'] instead of ['b']":
+        "Nothing was recognized. Compare tensors with `is`, and go to the end of each path.",
+    "Boolean value of Tensor with more than one value is ambiguous":
+        "`==` and `in` compare numbers. Compare tensors with `is`."}
+
+
+# %% tags=["hide-cell", "solution"]
 def strays_solution(optimizer, loss):
     reached, seen, to_do = [], set(), [loss.grad_fn]
     while to_do:

@@ -543,7 +543,7 @@ def check_works(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_works([False,     # both go through the node of exp, which has saved its result
              True,      # both go through the node of w + 1, which has saved nothing
              False,     # the first backward has gone on to w, through exp
@@ -571,7 +571,7 @@ def check_rows(rows):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def rows_solution(y, x):
     last = len(y) - 1
     return [mg.autograd.grad(y[i], x, retain_graph=i < last)[0] for i in range(len(y))]
@@ -614,7 +614,7 @@ def check_truncated(truncated):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def truncated_solution(w, inputs, k):
     state, losses = mg.zeros(2), []
     for i, x in enumerate(inputs, 1):

@@ -605,7 +605,7 @@ def check_slopes(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_slopes([9.0,      # of (a + 3) a: 2 a + 3
               1.0,      # of exp(a - 3), at a = 3; the value is 1 for every a
               1.0,      # of 9 + a
@@ -640,7 +640,7 @@ def check_follow(follow_):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 @mg.no_grad()
 def follow_solution(average, parameter, rate):
     average += rate * (parameter - average)
@@ -670,7 +670,7 @@ def check_round_through(round_through):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def round_through_solution(x):
     return x + (x.round() - x).detach()
 

@@ -629,7 +629,7 @@ def check_kept(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_kept([set(),              # 1 and -1, whatever x is
             {"other"},          # c, for the gradient of x; c needs no gradient
             {"self", "other"},  # -c / x^2 needs both
@@ -667,7 +667,7 @@ def check_swish(swish):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 class SwishSolution(mg.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -714,7 +714,7 @@ def check_activations(activations):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def activations_solution(sizes, batch, trained):
     kept, wants = set(), False      # kept: the numbers of the activations, 0 is the data
     for i, wanted in enumerate(trained):

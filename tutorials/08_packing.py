@@ -620,7 +620,7 @@ def check_calls(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_calls([1,     # c, for the gradient of x
              0,     # a number is no tensor, and a sum keeps nothing
              3,     # exp keeps its result; the product keeps both factors
@@ -656,7 +656,7 @@ def check_one_byte(one_byte):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def one_byte_solution():
     def to_bytes(t):
         scale = t.abs().max().item() / 127 or 1.0
@@ -671,7 +671,7 @@ def one_byte_solution():
 
 check_one_byte(one_byte_solution)
 
-# %%
+# %% tags=["solution"]
 print(mebibytes(Packing(*one_byte_solution())))
 print(f"off by {error(gradients(Packing(*one_byte_solution())), exact):.0e}")
 
@@ -706,7 +706,7 @@ def check_checked(checked):
         raise AssertionError("a write to what the exponential needs was not noticed")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def checked_solution():
     def pack(t):
         return t.detach(), t._version

@@ -451,8 +451,8 @@ print(train(detach=True))
 # ## Quiz
 #
 # There are eight programs. Each takes a leaf `x` with two numbers, and returns a loss; then we call `backward`. Say for each
-# program: **does it raise an error? And if not, is the gradient right?** The answers are folded. They are executed: `judge` runs the
-# program, and compares the gradient with finite differences.
+# program: **does it raise an error? And if not, is the gradient right?** The answers are folded: `judge` runs the program, and
+# compares the gradient with finite differences.
 
 # %%
 def judge(program, because):
@@ -779,7 +779,7 @@ def check_product(cls):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 class ProductSolution:
     def __init__(self, x, y):
         # for the gradient of x we need y, and the other way round
@@ -828,7 +828,7 @@ def check_powers(powers):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def powers_solution(w, n):
     # The product saves table[i - 1], a view, and every later write to the table counts.
     # So do not write; collect, and join at the end.
@@ -866,7 +866,7 @@ def check_share_counter(share_counter):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def share_counter_solution(a, b):
     # puts the version back at the end
     with mg.autograd._unsafe_preserve_version_counter(a):

@@ -681,7 +681,7 @@ def check_positions(positions):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def positions_solution(view):
     ranges = [range(n) for n in view.shape]
     return [view.storage_offset() + sum(i * s for i, s in zip(index, view.stride()))
@@ -716,7 +716,7 @@ def check_gradient(gradient):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def gradient_solution(g, writes):
     whole = list(g)
     for name, part, number in reversed(writes):         # the last write is the first node
@@ -748,7 +748,7 @@ def check_mended(mended):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def mended_solution(x):
     out = [x[0]]
     for i in range(1, len(x)):

@@ -683,7 +683,7 @@ def check_halves(halves):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def halves_solution(n, h):
     if n == 1:
         return layer(h)
@@ -713,7 +713,7 @@ def check_repeated(repeated):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def repeated_solution(f, x):
     state, first = mg.get_rng_state(), [True]
 
@@ -760,7 +760,7 @@ def check_policy(policy):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def policy_solution(ctx, op, *args):
     return str(op) == "mm" and args[0].shape[0] * args[1].shape[1] <= 10
 

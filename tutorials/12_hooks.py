@@ -675,7 +675,7 @@ def check_reverse(reverse):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def reverse_solution(x):
     y = x.clone()       # a value of its own: a hook on x would see the other uses as well
     if y.requires_grad:
@@ -717,7 +717,7 @@ def check_grad_norms(grad_norms):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 class grad_norms_solution:
     def __init__(self, **tensors):
         self.tensors, self.handles = tensors, []
@@ -769,7 +769,7 @@ def check_blame(blame):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def blame_solution(y):
     def has_nan(grads):
         return any([g is not None and g.isnan().any().item() for g in grads])

@@ -608,7 +608,7 @@ def check_attach(attach):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def attach_solution(weights, lr, momentum):
     velocity = {}
 
@@ -654,7 +654,7 @@ def check_attach_every(attach_every):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def attach_every_solution(weights, k):
     def hook(count, w):
         count.append(1)
@@ -703,7 +703,7 @@ def check_halves(halves):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def halves_solution(loss, edge, upper, lower):
     at_edge, *of_upper = mg.autograd.grad(loss, [edge, *upper])
     of_lower = mg.autograd.grad(edge, lower, at_edge)

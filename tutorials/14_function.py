@@ -888,7 +888,7 @@ def check_hypot(cls):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 class HypotSolution(mg.autograd.Function):
     @staticmethod
     def forward(ctx, x, y):
@@ -922,6 +922,16 @@ class Broken(mg.autograd.Function):
         return g * ctx.factor
 
 
+class Mended(mg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, limit):
+        raise NotImplementedError      # your code goes here
+
+    @staticmethod
+    def backward(ctx, g):
+        raise NotImplementedError      # and here
+
+
 # %%
 @mg.testing.exercise(2)
 def check_mended(cls):
@@ -940,7 +950,7 @@ def check_mended(cls):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 class MendedSolution(mg.autograd.Function):
     @staticmethod
     def forward(ctx, x, factor, limit):
@@ -990,7 +1000,7 @@ def check_relu(cls):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 class ReluSolution(mg.autograd.Function):
     @staticmethod
     def forward(ctx, x):

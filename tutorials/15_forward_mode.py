@@ -720,7 +720,7 @@ def check_more(cls):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 class Solution(Dual):
     def __mul__(self, other):
         z = super().__mul__(other)
@@ -766,7 +766,7 @@ def check_push(push):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def push_solution(f, x, v):
     x = x.detach().requires_grad_()
     y = f(x)
@@ -808,7 +808,7 @@ def check_band(band):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def band_solution(f, x):
     n = len(x)
     J = mg.zeros(n, n)

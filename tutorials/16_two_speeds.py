@@ -880,7 +880,7 @@ def check_white(white):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def white_solution():
     typed = "@cython.cdivision(True)\ndef horner(x: cython.double, n: cython.int):\n"
     typed += "    i: cython.int\n    total: cython.double = 0.0\n"
@@ -909,11 +909,11 @@ def check_count_calls(count_calls):
         expected = {"chain": 1, "mul": n, "make_node": 2 * n, "expect": 4 * n}
         for name, wanted in expected.items():
             assert got.get(name) == wanted, f"{got.get(name)} calls of {name}, not {wanted}"
-        assert not any("built-in" in name for name in got)
+        assert not any("built-in" in name for name in got), "leave out built-in functions"
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def count_calls_solution(function):
     profile = cProfile.Profile()
     profile.runcall(function)
@@ -943,7 +943,7 @@ def check_cut(cut):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def cut_solution(value, bits):
     low = value % 2 ** bits
     return low - 2 ** bits if low >= 2 ** (bits - 1) else low

@@ -374,7 +374,7 @@ def check_elements(elements):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def elements_solution(block, thread, blocks, threads, n):
     return list(range(block * threads + thread, n, blocks * threads))
 
@@ -406,7 +406,7 @@ def check_scale_and_shift(kernel):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 @cuda.jit
 def scale_and_shift_solution(x, factor, shift, z):
     columns = x.shape[1]
@@ -440,7 +440,7 @@ def check_energy(energy):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 @cuda.jit
 def energy_kernel(x, z):
     own = 0.0

@@ -112,7 +112,7 @@ def release(homework):
     import jupytext
     import nbformat
     from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
-    notebook = read_notebook(homework)
+    notebook = read_notebook(homework.source)
     try:
         for cleaner in (ClearSolutions(), ClearHiddenTests()):
             notebook, _ = cleaner.preprocess(notebook, {})
@@ -122,10 +122,10 @@ def release(homework):
             f"{homework.name}.py": jupytext.writes(notebook, fmt="py:percent")}
 
 
-def read_notebook(homework):
-    """The source as a notebook. Its cells have the same ids each time."""
+def read_notebook(source):
+    """A jupytext script as a notebook. Its cells have the same ids each time."""
     import jupytext
-    notebook = jupytext.read(homework.source)
+    notebook = jupytext.read(source)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for i, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{i}"
@@ -340,7 +340,7 @@ def build(where_is, out, wheelhouse=None, jobs=2):
         line, name, row = leaked[0]
         raise SetError(f"{homework.source}, line {line}: a part of this solution is also in {name}, which students get: {row}")
     trials = try_set(homework, student[f"{homework.name}.py"], jobs)
-    solution = {f"{homework.name}.ipynb": nbformat.writes(read_notebook(homework)) + "\n",
+    solution = {f"{homework.name}.ipynb": nbformat.writes(read_notebook(homework.source)) + "\n",
                 f"{homework.name}.py": homework.source.read_text(encoding="utf-8"), **beside}
     reading = rubric(homework)
     if reading is not None:

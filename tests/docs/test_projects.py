@@ -19,7 +19,6 @@ from tests.docs.test_tutorials import (
     each_of,
     the_cells_are_short,
     the_exercises_can_be_failed,
-    the_links_are_there,
     the_script_runs,
     torch_says_so,
 )
@@ -55,17 +54,12 @@ def test_parts(path):
     assert min(places) >= 0 and places == sorted(places), dict(zip(SECTIONS, places))
     for part in ("mg.viz.draw(", "**Predict.**", 'code="MG-E', "disable=None", "mg.manual_seed("):
         assert part in text
-    assert text.count('# %% tags=["hide-cell"]') == 3
+    assert text.count('# %% tags=["hide-cell", "solution"]') == 3
 
 
 @each
 def test_cells_are_short(path):
     the_cells_are_short(path)
-
-
-@each
-def test_links_under_the_title(path):
-    the_links_are_there(path)
 
 
 @torch_installed

@@ -7,7 +7,7 @@ import pytest
 
 from minigrad.errors import catalogue
 from tests.docs.conftest import HTML, ROOT, why_no_site
-from tools.docs import tutorials
+from tools.docs import editions, tutorials
 
 pytestmark = pytest.mark.skipif(why_no_site() != "", reason=why_no_site())
 
@@ -64,11 +64,12 @@ def test_size():
 
 
 @pytest.mark.parametrize("script", [*tutorials.scripts(), *tutorials.projects()], ids=lambda path: path.stem)
-def test_the_executed_notebook_can_be_downloaded(script):
+def test_the_notebook_and_the_script_can_be_downloaded(script):
+    """Those for students. No page, and no other file of the site, is a notebook with solutions."""
     folder = HTML / script.parent.name
     page = (folder / f"{script.stem}.html").read_text("utf-8")
     links = re.findall(r'href="(\.\./_downloads/[^"]+)"', page)
-    notebook = next((folder / link) for link in links if link.endswith(f"{script.stem}.ipynb"))
-    cells = json.loads(notebook.read_text("utf-8"))["cells"]
-    assert [cell for cell in cells if cell["cell_type"] == "code" and cell["outputs"]]
-    assert any(link.endswith(f"{script.stem}.py") for link in links)
+    notebook, plain = [(folder / next(link for link in links if link.endswith(f"{script.stem}{kind}"))).read_text("utf-8")
+                       for kind in (".ipynb", ".py")]
+    assert notebook == editions.written(editions.student(script)) and plain == editions.student_script(script)
+    assert len([path for path in HTML.rglob("*") if path.name in (f"{script.stem}.ipynb", f"{script.stem}.py")]) == 2

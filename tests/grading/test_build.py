@@ -271,7 +271,7 @@ def test_a_students_path_through_the_notebook(tmp_path, monkeypatch, folder):
     with pytest.raises(nbclient.exceptions.CellExecutionError, match="NotImplementedError"):
         run(given)
     assert check(given) == {"failed": number}
-    written = [cell for cell in building.read_notebook(homework).cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    written = [cell for cell in building.read_notebook(homework.source).cells if cell.metadata.get("nbgrader", {}).get("solution")]
     for cell in given.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
             cell.source = written.pop(0).source

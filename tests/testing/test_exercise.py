@@ -86,3 +86,66 @@ def test_in_a_browser_there_are_no_threads(monkeypatch, capsys):
     monkeypatch.setattr(threading.Thread, "start", start)
     check_double(lambda x: 2 * x)
     assert capsys.readouterr().out == "right\n"
+
+
+@mg.testing.exercise(4)
+def check_square(square):
+    for x in (1, 2):
+        if square(x) != x * x:      # pytest adds to the message of an assert
+            raise AssertionError(f"square({x}) is {square(x)} instead of {x * x}")
+
+
+check_square.hints = ["first", "second", "third"]
+check_square.wrong = {"1 instead of 4": "A square is no power of 0.", "is 2 instead of 1": "That is the double.",
+                      "unsupported operand type": "A number, not a text."}
+
+
+@pytest.mark.parametrize("answer, said", [
+    (lambda x: 2 * x, "^square\\(1\\) is 2 instead of 1\nThat is the double.$"),
+    (lambda x: x ** 0, "^square\\(2\\) is 1 instead of 4\nA square is no power of 0.$"),
+    (lambda x: 10 * x * x + 1 - 10 * x, "^square\\(2\\) is 21 instead of 4$"),          # 1 instead of 4 is another number
+    (lambda x: x * x + (x - 1) * 0.5, "^square\\(2\\) is 4.5 instead of 4$"),
+    (lambda x: "2" - x, "^unsupported operand type.*\nA number, not a text.$"),
+])
+def test_typical_wrong_answers(answer, said):
+    with pytest.raises(AssertionError, match=said):
+        check_square(answer)
+
+
+def test_hints_come_one_at_a_time(capsys):
+    for _ in range(4):
+        check_square.hint()
+    check_square.hint(1)
+    check_square.hint()
+    check_double.hint()
+    assert capsys.readouterr().out.splitlines() == [
+        "hint 1 of 3: first", "hint 2 of 3: second", "hint 3 of 3: third", "hint 3 of 3: third", "hint 1 of 3: first",
+        "hint 2 of 3: second", "Exercise 2 has no hints."]
+
+
+def test_a_cell_with_points_needs_an_answer():
+    with pytest.raises(AssertionError, match=r"^not yet: exercise 4\. Replace"):
+        check_square.grade(stub)
+    with pytest.raises(AssertionError, match="That is the double"):
+        check_square.grade(lambda x: 2 * x)
+    check_square.grade(lambda x: x * x)
+
+
+def ends(x):
+    raise SystemExit
+
+
+def says_right(x):
+    print("right")
+    return 0
+
+
+@pytest.mark.parametrize("answer, said", [
+    (lambda x: x * x, "right"), (stub, "not yet: exercise 4. Replace `raise NotImplementedError` with your answer."),
+    (ends, "not yet: exercise 4. Your answer ends the program."), (says_right, "not yet: exercise 4. square(1) is 0 instead of 1"),
+    (lambda x: x / 0, "not yet: exercise 4. ZeroDivisionError: division by zero"),
+    (calls_itself, "not yet: exercise 4. a function calls itself for each node"),
+])
+def test_verdict(answer, said, capsys):
+    assert check_square.verdict(answer).startswith(said)
+    assert capsys.readouterr().out == ""

@@ -3,6 +3,9 @@
 MINIGRAD_REPOSITORY has the address, so that the site of a fork shows the fork's: ``https://github.com/you/minigrad``, or with a
 branch ``https://github.com/you/minigrad/tree/course``. The default is Repository in pyproject.toml's ``[project.urls]``. Without
 both, the texts have no links, and there is no pencil.
+
+MINIGRAD_SITE has the address of the site itself, and Documentation in ``[project.urls]`` is the default: the notebooks that a page
+offers link to other pages there.
 """
 
 import os
@@ -11,17 +14,31 @@ import tomllib
 
 from tools.docs.paths import DOCS, READMES, ROOT
 
-__all__ = ["address", "edit", "linked", "source"]
+__all__ = ["address", "edit", "linked", "site", "source"]
 
 CLONE = re.compile(r"\ba clone of (?:minigrad|the repository)\b|(?:(?<=\b[Ii]n )|(?<=\b[Ff]rom ))a clone\b(?! of )")
 
 
-def address():
-    """The address of the repository and its branch; ("", "") if none is known."""
-    found = os.environ.get("MINIGRAD_REPOSITORY")
+def known(variable, name):
+    """An address from the environment, or else from pyproject.toml; "" without both."""
+    found = os.environ.get(variable)
     if found is None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        found = project.get("urls", {}).get("Repository", "")
+        found = project.get("urls", {}).get(name, "")
+    return found
+
+
+def site():
+    """The address of the site, without a slash at its end; "" if none is known."""
+    found = known("MINIGRAD_SITE", "Documentation").rstrip("/")
+    if found and not re.fullmatch(r"https?://[\w.:-]+(/[\w.~-]+)*", found):
+        raise SystemExit(f"MINIGRAD_SITE is {found!r}, expected an address as https://you.github.io/minigrad")
+    return found
+
+
+def address():
+    """The address of the repository and its branch; ("", "") if none is known."""
+    found = known("MINIGRAD_REPOSITORY", "Repository")
     found, _, branch = found.rstrip("/").removesuffix(".git").partition("/-/tree/" if "/-/tree/" in found else "/tree/")
     if found and not re.fullmatch(r"https://[\w.:-]+(/[\w.~-]+){2,}", found):
         raise SystemExit(f"MINIGRAD_REPOSITORY is {found!r}, expected an address as https://github.com/you/minigrad")

@@ -5,12 +5,10 @@ tutorials.py. Each generates one kind of page.
 """
 
 import hashlib
-import importlib.util
 import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 from tools.docs import (
     contracts,
@@ -19,6 +17,7 @@ from tools.docs import (
     errors,
     inventories,
     notes,
+    paths,
     pictures,
     reference,
     repository,
@@ -116,11 +115,7 @@ missing ones: without them the op raises `NotImplementedError`. `make ops` print
 
 def mathjax(pages):
     """Copy MathJax, a single file, from the wheel that contains it."""
-    spec = importlib.util.find_spec("sphinx-mathjax-offline")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("the documentation needs sphinx-mathjax-offline, which contains MathJax: pip install -e '.[docs]'")
-    source = Path(spec.submodule_search_locations[0]) / "static/mathjax/tex-svg.js"
     target = pages.folder.parent / "static/mathjax/tex-svg.js"
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.exists():
-        shutil.copyfile(source, target)
+        shutil.copyfile(paths.mathjax(), target)

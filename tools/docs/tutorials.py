@@ -1,9 +1,12 @@
-"""The tutorials and the projects as pages: the scripts of tutorials/, with links to download them under the title.
+"""The tutorials and the projects as pages: the scripts of tutorials/, with their hints folded, and links to download them.
 
-Sphinx reads and runs the scripts unchanged (jupytext's percent format). The links give the executed notebook and the script.
-A file's name begins with the number of the tutorial, 00, 01, 01b; its page has the number before the title.
+Sphinx reads and runs the scripts (jupytext's percent format). A file's name begins with the number of the tutorial, 00, 01, 01b, and
+its page has the number before the title. The links give the notebook and the script for students, without solutions.
+
+Read next: editions.py.
 """
 
+import ast
 import re
 
 from tools.docs.paths import ROOT
@@ -13,6 +16,7 @@ __all__ = ["PROJECTS", "TUTORIALS", "number", "page", "projects", "scripts", "wr
 TUTORIALS = ROOT / "tutorials"
 PROJECTS = TUTORIALS / "projects"
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
+HELP = re.compile(r'^# %% tags=\["help"\]\n(.*?)(?=^# %%)', re.MULTILINE | re.DOTALL)
 
 
 def scripts():
@@ -31,18 +35,32 @@ def projects():
 
 
 def page(path):
-    """The text of a tutorial or a project, with the number of a tutorial before its title, and the links under it."""
+    """The text of a tutorial or a project: its number before the title, and the links under it. A cell with hints is a row of folds."""
     text = path.read_text("utf-8")
     before = f"{number(path)}. " if path.parent == TUTORIALS else ""
     links = f"""#
 # ```{{div}} downloads
-# {{nb-download}}`the executed notebook <{path.stem}.ipynb>` · {{download}}`the script <{path.name}>`
+# {{download}}`the notebook <student/{path.stem}.ipynb>` · {{download}}`the script <student/{path.name}>`, without the solutions
 # ```"""
-    return TITLE.sub(lambda match: f"# # {before}{match[1]}\n{links}", text, count=1)
+    return TITLE.sub(lambda match: f"# # {before}{match[1]}\n{links}", HELP.sub(folds, text), count=1)
+
+
+def folds(match):
+    """The hints of a cell as Markdown."""
+    found = [node.value for node in ast.parse(match[1]).body
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute) and node.targets[0].attr == "hints"]
+    hints = ast.literal_eval(found[0])
+    lines = ["%% [markdown]"]
+    for i, hint in enumerate(hints, 1):
+        lines += [f"<details><summary>Hint {i}</summary>", "", hint, ""]
+    lines += ["</details>"] * len(hints)
+    return "".join([f"# {line}".rstrip() + "\n" for line in lines]) + "\n"
 
 
 def write(pages):
-    for path in scripts():
-        pages.write(f"tutorials/{path.name}", page(path))
-    for path in projects():
-        pages.write(f"projects/{path.name}", page(path))
+    from tools.docs import editions
+    for folder, paths in (("tutorials", scripts()), ("projects", projects())):
+        for path in paths:
+            pages.write(f"{folder}/{path.name}", page(path))
+            pages.write(f"{folder}/student/{path.stem}.ipynb", editions.written(editions.student(path)))
+            pages.write(f"{folder}/student/{path.name}", editions.student_script(path))

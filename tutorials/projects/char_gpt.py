@@ -552,10 +552,11 @@ with mg.testing.expect_error(IndexError, code="MG-E301"):
 
 # %%
 def looks_ahead(model, x):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_looks_ahead(looks_ahead):
     for hide_from, wanted in ((1, False), (2, True), (LENGTH, True)):
         model = fresh(3)
@@ -566,7 +567,7 @@ def check_looks_ahead(looks_ahead):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def looks_ahead_solution(model, x):
     taken = []
     handle = model.letter.register_forward_hook(lambda module, args, out: taken.append(out))
@@ -589,10 +590,11 @@ check_looks_ahead(looks_ahead_solution)
 
 # %%
 def tie(model):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_tie(tie):
     two, one = fresh(), fresh()
     with mg.no_grad():
@@ -607,7 +609,7 @@ def check_tie(tie):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def tie_solution(model):
     # two paths lead to one leaf: their gradients are added
     model.head.weight = model.letter.weight
@@ -622,10 +624,11 @@ check_tie(tie_solution)
 
 # %%
 def first_bad(model, x):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_first_bad(first_bad):
     broken = fresh()
     broken.blocks[1].attention.hide_from = 0
@@ -640,7 +643,7 @@ def check_first_bad(first_bad):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def first_bad_solution(model, x):
     bad, handles = [], []
 

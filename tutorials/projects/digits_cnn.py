@@ -550,10 +550,11 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 
 # %%
 def clip(parameters, most):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(1)
 def check_clip(clip):
     a, b = [mg.zeros(n, requires_grad=True) for n in (1, 2)]
     for most, wanted in ((100.0, [3.0, 4.0, 12.0]), (6.5, [1.5, 2.0, 6.0])):
@@ -569,7 +570,7 @@ def check_clip(clip):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def clip_solution(parameters, most):
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = sum((g * g).sum() for g in gradients).sqrt()
@@ -587,10 +588,11 @@ check_clip(clip_solution)
 
 # %%
 def mislead(model, x, y, by):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(2)
 def check_mislead(mislead):
     model.eval()
     model.zero_grad()
@@ -606,7 +608,7 @@ def check_mislead(mislead):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def mislead_solution(model, x, y, by):
     x = x.detach().clone().requires_grad_()
     (g,) = mg.autograd.grad(F.cross_entropy(model(x), y), x)    # does not change any .grad
@@ -622,10 +624,11 @@ check_mislead(mislead_solution)
 
 # %%
 def between(model, x, y):
-    """Your lines go here."""
+    raise NotImplementedError      # your code goes here
 
 
 # %%
+@mg.testing.exercise(3)
 def check_between(between):
     model.eval()
     found, h, results = between(model, x, y), x, {}
@@ -639,7 +642,7 @@ def check_between(between):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def between_solution(model, x, y):
     norms, handles = {}, []
 

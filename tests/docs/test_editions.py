@@ -1,0 +1,290 @@
+"""The editions of a tutorial: students get no solutions, their checks say what is right, and teachers get the points."""
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+
+import pytest
+
+from minigrad.grading.build import read_notebook
+from minigrad.testing import _exercise
+from tests.docs.test_tutorials import APART, RUN_HERE, SIMULATED, each_of
+from tools.docs import editions, tutorials
+
+pytest.importorskip("jupytext")
+
+ALL = [*tutorials.scripts(), *tutorials.projects()]
+SITE = "https://example.org/minigrad"
+
+
+def lines(source):
+    return {line.strip() for line in source.split("\n") if len(line.strip()) > 3}
+
+
+@each_of(ALL)
+def test_students_get_no_line_of_a_solution(path):
+    cells = read_notebook(path).cells
+    hidden = set().union(*[lines(cell.source) for cell in cells if "solution" in cell.metadata.get("tags", ())])
+    hidden -= set().union(*[lines(cell.source) for cell in cells if "solution" not in cell.metadata.get("tags", ())])
+    assert len(hidden) >= 8
+    notebook, script = editions.student(path), editions.student_script(path)
+    assert not hidden & set().union(*[lines(cell.source) for cell in notebook.cells])
+    assert not hidden & lines(re.sub(r"^# ?", "", script, flags=re.MULTILINE)) and not hidden & lines(script)
+
+
+@each_of(ALL)
+def test_the_text_is_plain_markdown(path, monkeypatch):
+    """Each link is complete, or there is none; what a role and a directive of the site say is text."""
+    markdown = pytest.importorskip("markdown_it").MarkdownIt()
+    for site in ("", SITE):
+        monkeypatch.setenv("MINIGRAD_SITE", site)
+        cells = [cell for cell in editions.student(path).cells if cell.cell_type == "markdown"]
+        links = [token.attrs["href"] for cell in cells for block in markdown.parse(cell.source) for token in block.children or ()
+                 if token.type == "link_open"]
+        assert all([link.startswith("https://") for link in links]), links
+        assert any([link.startswith(SITE) for link in links]) == bool(site) or path in tutorials.projects()
+        text = "\n".join([cell.source for cell in cells])
+        assert not re.search(r"\{[\w:-]+\}`|^[`:]{3,}\{", text, re.MULTILINE) and "folded below" not in text
+
+
+@each_of(ALL)
+def test_the_notebook_is_valid_and_has_no_outputs(path):
+    notebook = json.loads(editions.written(editions.student(path)))         # nbformat has looked at it
+    assert not any([cell.get("outputs") for cell in notebook["cells"]])
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+    assert sum([cell["id"].startswith("try-") for cell in notebook["cells"]]) == 3
+
+
+def nothing(*args, **kwargs):
+    return None
+
+
+def played(path, folder, monkeypatch):
+    """The names of a student's script after it has run with its stubs, and [(check, verdict)]."""
+    script = folder / path.name
+    script.write_text(editions.student_script(path), "utf-8")
+    monkeypatch.setattr(_exercise, "collected", [])
+    names = runpy.run_path(str(script), run_name="exercises")
+    return names, [(check, verdict) for check, verdict in _exercise.collected if verdict is not None]
+
+
+@each_of([*RUN_HERE, *tutorials.projects()])
+def test_what_the_checks_say(path, tmp_path, monkeypatch, capsys):
+    """Of stubs, "not yet"; of wrong answers anything else than "right"; and of the solutions "right"."""
+    for needed in ("sklearn", "tqdm", "matplotlib") if path in tutorials.projects() else ():
+        pytest.importorskip(needed)
+    monkeypatch.setenv("SIZE", "small")
+    monkeypatch.chdir(tmp_path)
+    names, said = played(path, tmp_path, monkeypatch)
+    assert [check.number for check, _ in said] == [1, 2, 3]
+    for check, verdict in said:
+        assert re.match(rf"not yet: exercise {check.number}\. \w.{{10,}}", verdict), verdict
+    monkeypatch.setattr(_exercise, "collected", None)
+    cells = read_notebook(path)
+    answers = []
+    for exercise in editions.exercises(cells):
+        exec(editions.solution(cells.cells, exercise), names)
+        answers.append(names[exercise.answer])
+    for (check, _), mine in zip(said, answers):
+        assert check.verdict(mine) == "right"
+        for wrong in (nothing, [0] * 5, *[answer for answer in answers if answer is not mine]):
+            assert check.verdict(wrong).startswith("not yet: exercise "), (check.number, wrong)
+    ideas(path.stem, names, dict(zip([check.__name__ for check, _ in said], answers)))
+
+
+@pytest.mark.skipif(SIMULATED, reason="it runs here")
+@pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda, which has the simulator, is not installed")
+@each_of(APART)
+def test_on_the_simulator(path):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", f"{path.stem} and say"]
+    ended = subprocess.run(command, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+# Wrong answers to exercises of a few lines, as programs that have the names of the tutorial and of its solutions. Each earns one sentence.
+IDEAS = {
+    "check_more": ["""
+class wrong(Var):
+    def __truediv__(self, other):
+        return record(self.value / other.value, (self, 1 / other.value), (other, -self.value / other.value ** 2))
+    exp = Solution.exp""", """
+class wrong(Var):
+    def __truediv__(self, other):
+        return mine(self.value / other.value, (self, 1 / other.value), (other, -self.value / other.value ** 2))
+    def exp(self):
+        return mine(math.exp(self.value), (self, math.exp(self.value)))
+def mine(value, *inputs):
+    result = record(value, *inputs)
+    result.__class__ = wrong
+    return result""", """
+class wrong(Solution):
+    def __truediv__(self, other):
+        return made(self.value / other.value, (self, other.value), (other, -self.value / other.value ** 2))""", """
+def made(value, *inputs):
+    result = Flipped(value)
+    tape.append((result, inputs))
+    return result
+class Flipped(Solution):
+    def __truediv__(self, other):
+        return made(self.value / other.value, (self, 1 / other.value), (other, self.value / other.value ** 2))
+wrong = Flipped"""],
+    "check_depth": ["wrong = lambda tensor: depth(tensor) - 1", """
+def wrong(tensor):
+    node, count = tensor.grad_fn, 1
+    while edges := [following for following, _ in node.next_functions if following is not None]:
+        node, count = edges[-1], count + 1
+    return count""", """
+def wrong(tensor):
+    seen, level, count = set(), [tensor.grad_fn], 0
+    while level:
+        level, count = list({f for node in level for f, _ in node.next_functions if f is not None and f not in seen}), count + 1
+        seen.update(level)
+    return count"""],
+    "check_paths": ["wrong = lambda tensor: 0", "wrong = lambda tensor: 1", """
+def wrong(tensor):
+    return sum([f.name() == "AccumulateGrad" for n in ordered(tensor.grad_fn) for f, _ in n.next_functions if f is not None])""", """
+def wrong(tensor):
+    edges = [[f for f, _ in n.next_functions if f is not None] for n in ordered(tensor.grad_fn)]
+    return 1 + sum([len(there) - 1 for there in edges if there])"""],
+    "check_needed": ["wrong = lambda tensor, leaf: needed(tensor, leaf) - 1", "wrong = lambda tensor, leaf: needed(tensor, leaf) + 1",
+                     "wrong = lambda tensor, leaf: len(ordered(tensor.grad_fn))",
+                     "wrong = lambda tensor, leaf: len([n for n in ordered(tensor.grad_fn) if n.next_functions])"],
+    "check_parts": ["wrong = lambda w, texts: [((w * t - 1).square().mean() / len(texts)).backward() for t in texts]",
+                    "wrong = lambda w, texts: [(w * t - 1).square().mean().backward() for t in texts]",
+                    "wrong = lambda w, texts: [(w * t - 1).square().sum().backward() for t in texts]",
+                    "wrong = lambda w, texts: (w * mg.cat(texts) - 1).square().mean().backward()"],
+    "check_strays": ["wrong = lambda optimizer, loss: []", """
+def wrong(optimizer, loss):
+    mine = strays(optimizer, loss)
+    return [p for group in optimizer.param_groups for p in group["params"] if not any(p is other for other in mine)]""",
+                     "wrong = lambda optimizer, loss: [p for group in optimizer.param_groups for p in group['params']]",
+                     "wrong = lambda optimizer, loss: optimizer.param_groups[1]['params'][0] in optimizer.param_groups[0]['params']"],
+}
+
+
+def ideas(tutorial, names, answers):
+    """Each sentence about a wrong answer is said of some answer, and each answer of `IDEAS` earns one."""
+    assert tutorial[:2] > "03" or all([names[name].wrong and len(names[name].hints) == 3 for name in answers])
+    for name, mine in answers.items():
+        check = names[name]
+        wrong = []
+        for code in IDEAS.get(name, ()) if tutorial[:2] <= "03" else ():
+            there = dict(names)
+            exec(code, there)
+            wrong.append(there["wrong"])
+        for text in names["PROGRAMS"] if isinstance(mine, list) else ():
+            said = [key.removeprefix(f"{text}: not ") for key in check.wrong if key.startswith(f"{text}: not ")]
+            place = names["PROGRAMS"].index(text)
+            wrong += [[*mine[:place], ast.literal_eval(value), *mine[place + 1:]] for value in said]
+        found = set()
+        for answer in wrong:
+            with pytest.raises(AssertionError) as error:
+                check(answer)
+            message = str(error.value)
+            found |= {key for key, sentence in check.wrong.items() if key in message and message.endswith(sentence)} or {message}
+        assert found == set(check.wrong), name
+
+
+def test_check_in_a_process_of_its_own(tmp_path):
+    """One answer right, one wrong, one missing; and a wrong one never makes the program say right."""
+    script = editions.student_script(tutorials.scripts()[0])
+    script = script.replace("predicted = [None, None, None, None, None]", "predicted = [3, 5, 2, 5, 0]")
+    script = script.replace("def depth(tensor):\n    raise NotImplementedError", "def depth(tensor):\n    print('right')\n    return 4")
+    path = tmp_path / "01.py"
+    path.write_text(script, "utf-8")
+    ended = subprocess.run([sys.executable, path, "--check"], env=os.environ | {"PYTHONPATH": str(tutorials.ROOT)}, capture_output=True,
+                           text=True, check=False)
+    assert ended.stdout.splitlines() == [
+        "not yet: exercise 1. a * a * a: not 5. See mg.viz.draw(a * a * a)", "You counted the leaf at each use. It has one node.",
+        "not yet: exercise 2. Replace `raise NotImplementedError` with your answer.", "not yet: exercise 3. x * 2: 4 instead of 2"]
+    assert ended.returncode == 1 and ended.stderr == ""
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------------
+
+@each_of(ALL)
+def test_a_page_offers_the_students_edition_alone(path):
+    text = tutorials.page(path)
+    assert f"<student/{path.stem}.ipynb>" in text and f"<student/{path.name}>" in text
+    assert "nb-download" not in text and "teacher" not in text.split("**")[0]
+    assert ".hints = [" not in text and ".wrong = {" not in text
+
+
+def test_hints_are_folds_in_folds():
+    text = tutorials.page(tutorials.scripts()[0])
+    blocks = re.findall(r"^# <details><summary>Hint 1.*?\n\n", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        assert re.findall(r"Hint \d", block) == ["Hint 1", "Hint 2", "Hint 3"] and block.endswith("# </details>\n" * 3 + "\n")
+    assert "# Draw what you are not sure about: `mg.viz.draw(a * a * a)`." in blocks[0]
+
+
+def test_what_the_site_ships():
+    class Pages:
+        def __init__(self):
+            self.names = set()
+
+        def write(self, name, text):
+            self.names.add(name)
+    pages = Pages()
+    tutorials.write(pages)
+    assert pages.names == {f"{path.parent.name}/{part}" for path in ALL
+                           for part in (path.name, f"student/{path.name}", f"student/{path.stem}.ipynb")}
+
+
+# ---- the teacher's ---------------------------------------------------------------------------------------------------------
+
+@each_of(tutorials.scripts())
+def test_the_teachers_notebook(path):
+    notebook = json.loads(editions.written(editions.teacher(path)))
+    marked = [cell for cell in notebook["cells"] if "nbgrader" in cell["metadata"]]
+    about = [cell["metadata"]["nbgrader"] for cell in marked]
+    assert len({entry["grade_id"] for entry in about}) == len(about)
+    assert [entry["points"] for entry in about if entry["grade"]] == [1, 2, 3]
+    assert [entry["locked"] for entry in about if entry["solution"]] == [False] * 3
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        assert ("### BEGIN SOLUTION" in source) == (cell in marked and cell["metadata"]["nbgrader"]["solution"])
+
+
+@each_of(tutorials.scripts())
+def test_nbgrader_makes_the_students_cells_of_it(path):
+    preprocessors = pytest.importorskip("nbgrader.preprocessors")
+    from nbgrader.nbgraderformat import MetadataValidator
+    notebook = editions.teacher(path)
+    MetadataValidator().validate_nb(notebook)
+    stubs = {"python": "# your code goes above"}
+    assert json.dumps(stubs) in editions.CONFIG
+    released, _ = preprocessors.ClearSolutions(code_stub=stubs).preprocess(notebook, {})
+    code = [line for cell in released.cells if cell.cell_type == "code" and not cell.id.startswith("points") for line in cell.source.split("\n")]
+    mine = [line for cell in editions.student(path).cells if cell.cell_type == "code" and not cell.id.startswith("try") for line in cell.source.split("\n")]
+    assert [line for line in code if line.strip() and line != stubs["python"]] == [line for line in mine if line.strip()]
+
+
+def test_the_command(tmp_path, capsys):
+    first = str(tutorials.scripts()[0])
+    editions.main([first, "--student", "--out", str(tmp_path)])
+    name = "01_derivative_to_graph"
+    assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")} == {f"student/{name}.ipynb", f"student/{name}.py"}
+    editions.main([first, "--teacher", "--out", str(tmp_path / "class")])
+    assert {path.relative_to(tmp_path / "class").as_posix() for path in (tmp_path / "class").rglob("*.*")} \
+        == {f"teacher/source/{name}/{name}.ipynb", "teacher/nbgrader_config.py"}
+    assert f"{name}.ipynb" in capsys.readouterr().out
+
+
+def test_where_an_exercise_is_incomplete(tmp_path):
+    source = "# %%\n{stub}\n\n# %%\n@mg.testing.exercise(1)\ndef check_a(a):\n    pass\n\n# %% tags=[\"solution\"]\n{end}\n"
+    path = tmp_path / "x.py"
+    for stub, end, said in (("print(1)", "check_a(1)", "the last statement of a stub binds the name"),
+                            ("a = None", "b = 1", "the last line of the solution calls check_a")):
+        path.write_text(source.format(stub=stub, end=end), "utf-8")
+        with pytest.raises(ValueError, match=said):
+            editions.teacher(path)
+    path.write_text(source.partition("# %% tags")[0].format(stub="a = None"), "utf-8")
+    with pytest.raises(ValueError, match="exercise 1 has no solution after its check"):
+        editions.student(path)
