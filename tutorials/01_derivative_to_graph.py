@@ -375,7 +375,7 @@ mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | a node | `minigrad/_core/graph/node.py`, `Node` | [`node.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/node.h), `struct Node` |
 # | an edge | a pair in `next_functions` | [`edge.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/edge.h), `struct Edge` |

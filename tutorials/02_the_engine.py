@@ -655,7 +655,7 @@ mg.utils.source.source_of("_core/engine/dependencies.py", "claim")
 #
 # ```
 #
-# | | minigrad | PyTorch, in `torch/csrc/autograd` |
+# | mechanism | minigrad | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|
 # | one run | `minigrad/_core/engine/graph_task.py`, `GraphTask` | [`graph_task.h`][graph_task.h], `struct GraphTask` |
 # | counting | `minigrad/_core/engine/dependencies.py`, `compute_dependencies` | [`engine.cpp`][engine.cpp], `compute_dependencies` |

@@ -474,7 +474,7 @@ print(h.grad.tolist(), grad.tolist(), h.grad is grad)
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the node, and its cases | `minigrad/_core/graph/accumulate_grad.py`, `AccumulateGrad` | [`accumulate_grad.h`][a], `accumulateGrad` |
 # | finding it | `minigrad/_core/graph/accumulate_grad.py`, `grad_accumulator` | [`variable.cpp`][b], `impl::grad_accumulator` |

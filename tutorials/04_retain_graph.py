@@ -460,7 +460,7 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | what a node has saved | `minigrad/_core/record/saved_tensor.py`, `SavedTensor` | [`saved_variable.h`][saved_variable.h] |
 # | letting go | `minigrad/_core/record/op_node.py`, `OpNode.release` | `release_variables`, in generated code |

@@ -577,7 +577,7 @@ mg.utils.source.source_of("_core/graph/accumulate_grad.py", accumulate)
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | `retain_graph` follows `create_graph` | `minigrad/autograd/_backward.py`, `grad` | [`torch/autograd/__init__.py`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/__init__.py), `grad` |
 # | grad mode of a backward | `minigrad/_core/engine/execute.py`, `run_task` | [`graph_task.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/graph_task.h), `grad_mode` of `GraphTask` |

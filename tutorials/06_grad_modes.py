@@ -22,7 +22,7 @@
 #
 # A tensor has three things, and each way treats them differently:
 #
-# | | what it is | seen by |
+# | name | what it is | seen by |
 # |---|---|---|
 # | **storage** | the memory with the numbers | `data_ptr()` |
 # | **version** | the number of writes to that memory; one counter for all tensors that share it | `_version` |
@@ -517,7 +517,7 @@ mg.utils.source.source_of("_core/surface/variable.py", "Variable.data")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the modes | `minigrad/autograd/grad_mode.py` | [`torch/autograd/grad_mode.py`](https://github.com/pytorch/pytorch/blob/v2.13.0/torch/autograd/grad_mode.py) |
 # | the flag of a thread | `minigrad/_core/graph/thread_state.py`, `State` | [`GradMode.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/GradMode.h), [`InferenceMode.h`](https://github.com/pytorch/pytorch/blob/v2.13.0/c10/core/InferenceMode.h) |

@@ -535,7 +535,7 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "restore_history")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | a formula | a method `vjp_x` of the rule | [`derivatives.yaml`][yaml] |
 # | what it asks for | its parameters: `minigrad/ops/base/rule.py`, `formula_of` | [`load_derivatives.py`][load] |

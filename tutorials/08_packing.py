@@ -475,7 +475,7 @@ mg.utils.source.source_of("_core/record/packed_tensor.py", "PackedTensor.value")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the contexts | `minigrad/autograd/graph.py` | [`torch/autograd/graph.py`][graph] |
 # | calling them | `minigrad/_core/record/packed_tensor.py` | [`python_saved_variable_hooks.cpp`][hooks] |

@@ -622,7 +622,7 @@ judge(eight, "relu_ saves its output, at the version after its own write: 1. "
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the counter | `minigrad/_core/graph/version.py`, `VersionCounter` | [`TensorImpl.h`][a], `VariableVersion` |
 # | a write counts | `bump`, before the write | [`VariableTypeUtils.h`][b], `increment_version`, after it |

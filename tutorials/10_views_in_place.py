@@ -169,7 +169,7 @@ print("loss:", loss.item(), "  x:", x.grad.tolist(), "  w:", w.grad)
 # So a write through a view is an operation **on the base**: *replace this part by the result of the operation*. Now its backward.
 # The gradient $g = \partial L/\partial a' = (5, 6, 7, 8)$ arrives.
 #
-# | | |
+# | part of $a$ | its derivative |
 # |---|---|
 # | outside of the view, $a'$ is $a$ | $\bar a_0 = g_0 = 5, \quad \bar a_3 = g_3 = 8$ |
 # | inside, the part of $g$ that the view sees goes through the product | $\bar a_1 = w_0\,g_1 = 60, \quad \bar a_2 = w_1\,g_2 = 140$ |
@@ -518,7 +518,7 @@ for n in (10, 20, 40):
 #
 # ```
 #
-# | | minigrad | PyTorch, in `torch/csrc/autograd` |
+# | mechanism | minigrad | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|
 # | what a view remembers: base, version, how it was made | `minigrad/_core/graph/tensor.py`, `AutogradMeta` | [`variable.h`][variable.h], `struct DifferentiableViewMeta` |
 # | the new history of base or tensor | `minigrad/_core/mutation/views.py`, `rebase_history` | [`variable.cpp`][variable.cpp], `rebase_history` |

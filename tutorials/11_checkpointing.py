@@ -397,7 +397,7 @@ print(hidden.grad_fn.name(), "->", hidden.grad_fn.next_functions[0][0].name())
 # %% [markdown]
 # All other differences follow from this:
 #
-# | | `use_reentrant=False` | `use_reentrant=True` |
+# | question | `use_reentrant=False` | `use_reentrant=True` |
 # |---|---|---|
 # | the graph | as without a checkpoint | one node |
 # | the first run | records | does not |
@@ -533,7 +533,7 @@ mg.utils.source.source_of("utils/_checkpoint/reentrant.py", "CheckpointFunction.
 #
 # ```
 #
-# | | minigrad, in `minigrad/utils` | PyTorch, in [`torch/utils/checkpoint.py`][checkpoint.py] |
+# | mechanism | minigrad, in `minigrad/utils` | PyTorch, in [`torch/utils/checkpoint.py`][checkpoint.py] |
 # |---|---|---|
 # | the two kinds | `checkpoint.py`, `checkpoint` | `checkpoint` |
 # | one call, and what it has to keep | `_checkpoint/frames.py`, `Frame` | `_CheckpointFrame` |

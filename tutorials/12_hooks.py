@@ -211,7 +211,7 @@ for moment, arguments, of_h, of_x in log:
 # Read the columns on the right as well. `h.grad` is there from the pre-hook of its node on: `retain_grad` came between. `x.grad`
 # is there from the post-accumulate hook on. (That one is called with the leaf, which is 2.) So:
 #
-# | | a computed tensor and its node | a leaf and its AccumulateGrad |
+# | order | a computed tensor and its node | a leaf and its AccumulateGrad |
 # |---|---|---|
 # | 1 | tensor hooks, as registered | tensor hooks, as registered |
 # | 2 | `retain_grad`: `.grad` is set | |
@@ -565,7 +565,7 @@ mg.utils.source.source_of("_core/graph/hooks.py", "run_tensor_hooks")
 #
 # ```
 #
-# | | minigrad, in `minigrad/_core` | PyTorch, in `torch/csrc/autograd` |
+# | mechanism | minigrad, in `minigrad/_core` | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|
 # | all steps around a node | `task.py`, `GraphTask.run_watched` | [`engine.cpp`][engine.cpp], `Engine::evaluate_function` |
 # | tensor hooks, then retain_grad | `tensor_hooks.py` | the same file, `call_tensor_pre_hooks` |

@@ -100,7 +100,7 @@ handle.remove()
 #
 # At the end of each path, the leaf's node, `AccumulateGrad`, adds the gradient to `.grad`. The hooks around it run in this order:
 #
-# | | called with | `.grad` |
+# | order | called with | `.grad` |
 # |---|---|---|
 # | 1. tensor hooks, `leaf.register_hook` | the gradient | as before |
 # | 2. the gradient is added to `.grad` | | |
@@ -472,7 +472,7 @@ mg.utils.source.source_of("autograd/graph.py", "get_gradient_edge")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the node of a leaf | `minigrad/_core/graph/accumulate_grad.py`, `AccumulateGrad.apply` | [`accumulate_grad.cpp`][accumulate_grad.cpp], `AccumulateGrad::apply` |
 # | post-accumulate hooks | `minigrad/_core/surface/variable.py`, `register_post_accumulate_grad_hook` | [`torch/_tensor.py`][_tensor.py], the same name |

@@ -822,7 +822,7 @@ mg.utils.source.source_of("_core/function/outputs.py", "attach_node")
 #
 # ```
 #
-# | | in `minigrad` | PyTorch (`.cpp`: in `torch/csrc/autograd`) |
+# | mechanism | in `minigrad` | PyTorch (`.cpp`: in `torch/csrc/autograd`) |
 # |---|---|---|
 # | the class, and its metaclass | `autograd/function.py` | [`torch/autograd/function.py`][function.py] |
 # | `apply` | `_core/function/apply.py` | [`python_function.cpp`][python_function.cpp], `THPFunction_apply` |

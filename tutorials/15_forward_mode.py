@@ -598,7 +598,7 @@ mg.utils.source.source_of("autograd/_gradcheck/numerical.py", "difference")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | levels, `make_dual` | `minigrad/autograd/forward_ad.py` | [`torch/autograd/forward_ad.py`][forward_ad.py] |
 # | the tangent of a tensor | `minigrad/_core/record/forward_ad.py` | [`torch/csrc/autograd/forward_grad.h`][forward_grad.h], `struct ForwardGrad` |

@@ -728,7 +728,7 @@ print("...\n", *fields.splitlines()[:9], sep="\n")
 #
 # ```
 #
-# | | minigrad | PyTorch |
+# | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the engine | `_core/engine/execute.py`, `_core/engine/graph_task.py` | [`torch/csrc/autograd/engine.cpp`][engine] |
 # | where Python enters it | `_core/engine/execute.py`, `execute` | [`torch/csrc/autograd/python_engine.cpp`][python] |

@@ -285,7 +285,7 @@ mg.utils.source.source_of("cuda/_numba.py", "as_numba")
 #
 # ```
 #
-# | | in `minigrad` | PyTorch |
+# | mechanism | in `minigrad` | PyTorch |
 # |---|---|---|
 # | the operation | `library/_custom_ops.py` | [`torch/_library/custom_ops.py`][custom_ops.py] |
 # | its node | `library/_autograd.py` | [`torch/_library/autograd.py`][autograd.py] |

@@ -8,5 +8,5 @@ window.addEventListener("load", () => {
 // The step-through of the home page begins where there is something to be seen.
 window.addEventListener("DOMContentLoaded", () => {
   const root = document.querySelector(".tag_at-work .mg-step");
-  if (root && root.mg) root.mg.go(Math.round(root.mg.last * 0.7));
+  if (root && root.mg && !location.hash) root.mg.go(Math.round(root.mg.last * 0.7));
 });

@@ -20,13 +20,14 @@ from minigrad._arguments import instance
 from minigrad._debug.events import Event
 from minigrad._debug.record import Record
 from minigrad.viz._page import escape, fragment, json_data, page, script, style, tag
-from minigrad.viz._step_through import button, folded_list, stepped
+from minigrad.viz._step_through import button, folded_list, keys, stepped
 
 __all__ = ["Diff"]
 
 ALIGNED = 2000      # the largest number of steps that difflib aligns: its cost grows faster than their number
 NUMBER = re.compile(r"step \d+")
 NODE = re.compile(r"\bn\d+\b")
+KEYS = [("← →", "step"), ("↑ ↓", "difference"), ("t", "tables")]
 MARKS = {"=": "the same", "≠": "differs", "−": "only left", "+": "only right"}
 
 Pair = tuple[int | None, int | None, str]
@@ -119,7 +120,9 @@ def control_bar(number):
     slider = slider.removesuffix("</input>")
     return tag("div", button("dback", "back one step, both", tag("span", "◀ back")) + button("dforth", "forward one step, both",
                tag("span", "forward ▶")) + button("dbefore", "to the difference before", tag("span", "◀ difference"))
-               + button("dnext", "to the next difference", tag("span", "difference ▶")) + slider, cls="mg-bar mg-js")
+               + button("dnext", "to the next difference", tag("span", "difference ▶")) + slider
+               + button("dfold", "tables: show them, or the graphs alone", "tables", aria_expanded="false") + keys(KEYS),
+               cls="mg-bar mg-js")
 
 
 # ---- alignment ----------------------------------------------------------------------------------------------

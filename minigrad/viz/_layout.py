@@ -1,6 +1,7 @@
 """The layout of a small graph: nodes in rows, so that every edge leads downward and few edges cross.
 
-    ranks       the row of a node is its longest distance from a root, so it is below the rows of all nodes that lead to it
+    ranks       the row of a node is its longest distance from a root, so it is below the rows of all nodes that lead to it;
+                nodes without edges go to the right, where there is room
     chains      an edge over several rows gets a bend in each row between, so that it goes around the nodes there
     order       within the rows: each node moves to the mean place of its neighbours, row by row, down and up
     places      the x in each row: as near to the neighbours as the widths allow, which is a regression (`place_row`)
@@ -22,6 +23,7 @@ APART = 22.0        # the distance between two nodes of a row
 BEND = 10.0         # the width of an edge in a row that it crosses
 BETWEEN = 44.0      # the distance between two rows
 MARGIN = 10.0
+ROOM = 320.0        # a row may become as wide as this, or as the widest row of nodes with edges, if nodes without edges are added
 BENDS = 12          # the largest mean number of bends per node and edge: further long edges are drawn straight
 
 Point = tuple[float, float]
@@ -83,13 +85,33 @@ def ranks(sizes, edges):
             waits[b] -= 1
             if not waits[b]:
                 ready.append(b)
+    place_alone(sizes, names_in(edges), rank)
     return rank
+
+
+def names_in(edges):
+    return {name for edge in edges for name in edge}
+
+
+def place_alone(sizes, joined, rank):
+    """Give each node that is not in `joined` the first row that has room for it. They keep their order."""
+    widths: dict[int, float] = {}
+    for name in joined:
+        widths[rank[name]] = widths.get(rank[name], -APART) + sizes[name][0] + APART
+    room, row = max([ROOM, *widths.values()]), 0
+    for name in sizes:
+        if name not in joined:
+            while row in widths and widths[row] + APART + sizes[name][0] > room:
+                row += 1
+            widths[row] = widths.get(row, -APART) + sizes[name][0] + APART
+            rank[name] = row
 
 
 def chain_edges(sizes, edges, rank):
     """The rows of names, including bends; the width of each name; and the chain of names that each edge goes through."""
     rows: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
-    for name in sizes:
+    joined = names_in(edges)
+    for name in sorted(sizes, key=lambda name: name not in joined):
         rows[rank[name]].append(name)
     widths = {name: width for name, (width, _) in sizes.items()}
     left = BENDS * (len(sizes) + len(edges))
@@ -118,7 +140,8 @@ def order_rows(rows, up, down):
         place = {name: i for row in rows for i, name in enumerate(row)}
         for row in rows if downward else reversed(rows):
             beside = up if downward else down
-            row.sort(key=lambda name: mean([place[other] for other in beside[name]], place[name]))
+            row.sort(key=lambda name: mean([place[other] for other in beside[name]],
+                                           place[name] if up[name] or down[name] else len(place)))
             place.update({name: i for i, name in enumerate(row)})
         found = crossings(rows, down)
         if found < least:

@@ -10,15 +10,18 @@ from minigrad.viz._timeline import Timeline, TimelineStep
 
 __all__ = ["panels"]
 
+COLUMN = 440        # a graph that is wider than this, in pixels, gets the whole width of the page
 LEGEND = [("wait", "waits"), ("ready", "ready"), ("run", "runs"), ("done", "done"), ("fail", "failed")]
 
 
 def panels(timeline: Timeline, steps: list[TimelineStep], value: Value) -> str:
     """All panels. `value` gives the text of a key after the last step."""
     present = occurring(timeline, steps)
-    columns = [graph(timeline, present, value) + source(value), tasks(timeline, steps, value) + grads(timeline, present, value),
+    picture, width = graph(timeline, present, value)
+    columns = [picture + source(value), tasks(timeline, steps, value) + grads(timeline, present, value),
                saved(timeline, present, value) + storages(timeline, value)]
-    return tag("div", "".join([tag("div", column, cls="mg-col") for column in columns]) + legend(), cls="mg-panels")
+    return tag("div", "".join([tag("div", column, cls="mg-col") for column in columns]) + legend(),
+               cls="mg-panels mg-wide" if width > COLUMN else "mg-panels")
 
 
 def occurring(timeline, steps):
@@ -76,7 +79,7 @@ def rows(found):
 
 
 def graph(timeline, present, value):
-    """The picture of the graph."""
+    """The picture of the graph, and its width."""
     boxes = []
     for name in present:
         called = timeline.called(name)
@@ -88,7 +91,10 @@ def graph(timeline, present, value):
     arrows = [Arrow(edge.source, edge.target, f"e{i}") for i, edge in enumerate(timeline.edges)
               if edge.source in known and edge.target in known]
     label = f"a graph of {len(boxes)} nodes; the gradients go downward"
-    return panel("graph", "Graph", svg(boxes, arrows, lay_out(boxes, arrows), label, value))
+    layout = lay_out(boxes, arrows)
+    export = tag("button", "SVG", type="button", cls="mg-js", data_do="svg", title="save the graph at this step as SVG",
+                 aria_label="save the graph at this step as SVG")
+    return panel("graph", "Graph", svg(boxes, arrows, layout, label, value), export), layout.width
 
 
 def tasks(timeline, steps, value):

@@ -65,8 +65,8 @@ def lay_out(boxes: list[Box], arrows: list[Arrow]) -> Layout:
 def svg(boxes: list[Box], arrows: list[Arrow], layout: Layout, about: str, value: Value = str) -> str:
     """The picture as an ``<svg>`` element. `value` gives the text of a key; `about` describes the picture for screen readers."""
     width, height = layout.width, layout.height
-    parts = [f'<svg class="mg-graph" role="img" aria-label="{escape(about)}" width="{width:g}" height="{height:g}" '
-             f'viewBox="0 0 {width:g} {height:g}">']
+    parts = [f'<svg class="mg-graph" style="--w:{width:g}px" role="img" aria-label="{escape(about)}" width="{width:g}" '
+             f'height="{height:g}" viewBox="0 0 {width:g} {height:g}">']
     parts += [edge(arrow, points, layout.curved, value) for arrow, points in zip(arrows, layout.edges)]
     parts += [node(box, *layout.places[box.name], value) for box in boxes]
     parts += [label(arrow, points, width, layout.curved, value) for arrow, points in zip(arrows, layout.edges)]

@@ -29,7 +29,7 @@ GLOSSES = {"made": "an op of the program makes a node", "write": "memory is over
            "release": "saved tensors are freed", "receive": "a gradient arrives along an edge",
            "accumulate": "a leaf gets its gradient", "result": "what grad() returns", "error": "the backward fails",
            "end": "the queue is empty"}
-KEYS = "Keys: left and right by step, up and down by node, Home, End, space to play, p to predict"
+KEYS = [("← →", "step"), ("↑ ↓", "node"), ("Home End", ""), ("space", "play"), ("p", "predict"), ("t", "tables")]
 
 
 class Step:
@@ -116,7 +116,13 @@ def bar(number):
                + button("next", "next node: forward to its turn", "next node", data_forth=True)
                + tag("input", type="range", min="1", max=str(number), value="1", aria_label="step").removesuffix("</input>")
                + button("predict", "predict: be asked what happens next", "predict", aria_pressed="false")
-               + tag("span", cls="mg-score", role="status"), cls="mg-bar mg-js", title=KEYS)
+               + button("fold", "tables: show them, or the graph alone", "tables", aria_expanded="true")
+               + tag("span", cls="mg-score", role="status") + keys(KEYS), cls="mg-bar mg-js")
+
+
+def keys(known):
+    """The keys and what they do, as a line in the bar."""
+    return tag("div", " ".join([tag("span", f"{tag('kbd', key)} {what}".strip()) for key, what in known]), cls="mg-keys")
 
 
 # ---- the list -----------------------------------------------------------------------------------------------

@@ -24,8 +24,12 @@
       while (k > 0 && k < last && !pairs[k][2]) k += by;
       go(k);
     };
-    const act = { dback: () => go(now - 1), dforth: () => go(now + 1), dbefore: () => seek(-1), dnext: () => seek(1) };
-    const keys = { ArrowLeft: "dback", ArrowRight: "dforth", ArrowUp: "dbefore", ArrowDown: "dnext" };
+    const fold = few => {
+      for (const side of sides) if (side.mg) side.mg.fold(few);
+      bar.querySelector("[data-do=dfold]").setAttribute("aria-expanded", !few);
+    };
+    const act = { dfold: () => fold(bar.querySelector("[data-do=dfold]").getAttribute("aria-expanded") === "true"), dback: () => go(now - 1), dforth: () => go(now + 1), dbefore: () => seek(-1), dnext: () => seek(1) };
+    const keys = { ArrowLeft: "dback", ArrowRight: "dforth", ArrowUp: "dbefore", ArrowDown: "dnext", t: "dfold" };
     bar.addEventListener("click", e => { const b = e.target.closest("[data-do]"); if (b) act[b.dataset.do](); });
     slider.addEventListener("input", () => go(slider.value - 1));
     list.addEventListener("click", e => { const r = e.target.closest("tbody tr"); if (r) go(rows.indexOf(r)); });
@@ -36,6 +40,7 @@
       e.stopPropagation();
     }, true);
     list.open = false;
+    fold(true);
     if (pairs.length) { go(0); if (!pairs[0][2]) seek(1); }
   }
 })();

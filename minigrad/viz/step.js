@@ -9,6 +9,7 @@
     const shots = JSON.parse(one("script[type='application/json']").textContent);
     const lines = all(root, ".mg-list li"), card = one(".mg-card"), slider = one("input"), play = one("[data-do=play]");
     const predict = one("[data-do=predict]"), score = one(".mg-score"), last = shots.length - 1;
+    const first = parseInt(lines[0].textContent);       // the number of the first step on the page
     const texts = new Map(), states = new Map();
     for (const [map, name] of [[texts, "t"], [states, "c"]])
       for (const e of all(root, `[data-${name}]`)) map.set(e.dataset[name], [...(map.get(e.dataset[name]) || []), e]);
@@ -38,7 +39,7 @@
       lines[k].setAttribute("aria-current", "step");
       near(lines[k]);
       slider.value = k + 1;
-      slider.setAttribute("aria-valuetext", `step ${k + 1}: ${lines[k].textContent}`);
+      slider.setAttribute("aria-valuetext", `step ${k + first}: ${lines[k].textContent}`);
       // Not `disabled`: a button that loses the focus would leave the keys to the page.
       for (const e of all(root, "[data-back]")) e.setAttribute("aria-disabled", k <= 0);
       for (const e of all(root, "[data-forth]")) e.setAttribute("aria-disabled", k >= last);
@@ -60,7 +61,10 @@
       asked = null;
       delete root.dataset.ask;
       const line = lines[now].cloneNode(true);
-      card.replaceChildren(...before, make("span", `Step ${now + 1} of ${root.dataset.total}`, "mg-count"), ...line.childNodes);
+      const count = make("a", `Step ${now + first} of ${root.dataset.total}`, "mg-count");
+      count.href = `#${root.id}-step-${now + first}`;
+      count.title = "a link to this step";
+      card.replaceChildren(...before, count, ...line.childNodes);
     }
     function go(k) {
       show(Math.max(0, Math.min(last, k)));
@@ -74,24 +78,42 @@
     }
     function ask(question, options, answer, why) {
       stop();
-      const buttons = options.map((option, i) => {
-        const b = make("button", option);
-        b.type = "button";
-        b.onclick = () => reply(i);
-        return b;
-      });
+      const buttons = options.map((option, i) => push(option, () => reply(i)));
       function reply(i) {
         total++;
         right += i === answer;
         score.textContent = `${right} of ${total} right`;
         show(now + 1);
-        tell(make("p", i === answer ? `✓ Right: ${options[answer]}. ${why}` : `✗ No: ${options[answer]}. ${why}`,
-                  i === answer ? "mg-right" : "mg-wrong"));
-        root.focus();
+        const said = make("p", i === answer ? `✓ Right: ${options[answer]}` : `✗ Not ${options[i]}, but ${options[answer]}`,
+                          i === answer ? "mg-right" : "mg-wrong");
+        said.append(why ? `: ${why}. ` : ". ");
+        if (shots.slice(now + 1).some(shot => shot[1])) said.append(push("next question", quiz));
+        else said.append("That was the last question.");
+        tell(said);
+        root.focus({ preventScroll: true });
       }
       asked = { reply, options };
       root.dataset.ask = "";      // what would tell the answer is hidden
       card.replaceChildren(make("p", question, "mg-ask"), ...buttons);
+    }
+    const push = (text, onclick) => Object.assign(make("button", text), { type: "button", onclick });
+    // To the next question; after the last one, to the first.
+    function quiz() {
+      const later = shots.findIndex((shot, k) => k > now && shot[1]), k = later < 0 ? shots.findIndex((shot, k) => k && shot[1]) : later;
+      if (k < 0) return tell(make("p", "This record has no question.", "mg-ask"));
+      if (k - 1 !== now) show(k - 1);
+      ask(...shots[k][1]);
+    }
+    // The graph as a file. It looks as it does here, in every program: each element gets its colours and its font.
+    function picture() {
+      const graph = one(".mg-graph"), copy = graph.cloneNode(true), copies = all(copy, "*");
+      all(graph, "*").forEach((e, i) => {
+        const style = getComputedStyle(e);
+        for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "display", "font", "text-anchor", "paint-order"])
+          copies[i].style.setProperty(key, style.getPropertyValue(key));
+      });
+      copy.style.background = getComputedStyle(root).backgroundColor;
+      return new XMLSerializer().serializeToString(copy);
     }
     // To the next turn of a node, or back to the one before.
     function turn(by) {
@@ -115,12 +137,22 @@
       predict() {
         const on = predict.getAttribute("aria-pressed") !== "true";
         predict.setAttribute("aria-pressed", on);
+        root.toggleAttribute("data-predict", on);
         score.textContent = on ? "0 of 0 right" : "";
         right = total = 0;
-        tell();
+        if (on) quiz();
+        else tell();
+      },
+      fold: () => fold(!root.hasAttribute("data-few")),
+      svg() {
+        const link = make("a", "");
+        link.href = URL.createObjectURL(new Blob([picture()], { type: "image/svg+xml" }));
+        link.download = `step-${now + first}.svg`;
+        link.click();
+        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
       },
     };
-    const keys = { ArrowRight: "forth", ArrowLeft: "back", ArrowDown: "next", ArrowUp: "before", Home: "first", End: "last", " ": "play", p: "predict" };
+    const keys = { ArrowRight: "forth", ArrowLeft: "back", ArrowDown: "next", ArrowUp: "before", Home: "first", End: "last", " ": "play", p: "predict", t: "fold" };
     root.addEventListener("click", e => {
       const button = e.target.closest("[data-do]"), line = e.target.closest(".mg-list li"), node = e.target.closest("[data-n]");
       if (button) {
@@ -139,10 +171,25 @@
       e.preventDefault();
       e.stopPropagation();
     });
+    // Show the graph and the sentence alone, or all tables too.
+    function fold(few) {
+      root.toggleAttribute("data-few", few);
+      one("[data-do=fold]").setAttribute("aria-expanded", !few);
+    }
+    // The address may name a step: #ID-step-7.
+    function visit() {
+      const [id, step] = location.hash.slice(1).split("-step-");
+      if (id !== root.id || !(step - first in shots) || step - first === now) return;
+      go(step - first);
+      root.scrollIntoView();
+    }
     one(".mg-list").open = false;
+    fold(root.clientWidth > 0 && root.clientWidth < 600);
     clear();
     go(0);
-    root.mg = { go, last };
+    visit();
+    window.addEventListener("hashchange", visit);
+    root.mg = { go, last, fold };
   }
   for (const root of all(document, ".mg-step:not([data-on])")) if (root.querySelector(".mg-bar")) start(root);
 })();

@@ -89,6 +89,30 @@ def test_formulas_are_set(site, browser):
     page.close()
 
 
+def test_the_map_can_be_used(site, browser):
+    """Its first column is wide enough for words, and each row of code has a link."""
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(site + "map.html")
+    tables = page.locator("table").filter(has_text="mechanism")
+    assert tables.count() > 5
+    for table in tables.all():
+        assert table.locator("td").first.bounding_box()["width"] > 130
+        assert all(row.locator("a").count() for row in table.locator("tbody tr").all())
+    page.close()
+
+
+def test_the_source_of_minigrad_can_be_read(site, browser):
+    """Its lines are broken, and its comments are upright: an oblique overline stands beside its letter in some fonts."""
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(site + "tutorials/10_views_in_place.html")
+    sources = page.locator(".cell_output .highlight-python pre")
+    assert sources.count() > 2
+    for source in sources.all():
+        assert source.evaluate("pre => pre.scrollWidth - pre.clientWidth") == 0
+    assert {span.evaluate("e => getComputedStyle(e).fontStyle") for span in sources.locator(".sd, .c1").all()} == {"normal"}
+    page.close()
+
+
 def test_search_finds_inplace(site, browser):
     page = browser.new_page()
     page.goto(site + "search.html?q=inplace")
@@ -163,6 +187,7 @@ def test_axe_finds_no_serious_fault(site, browser, name, scheme):
     page = browser.new_page(color_scheme=scheme)
     page.goto(f"{site}{name}.html", wait_until="load")
     found = Axe().run(page).response["violations"]
+    assert [v for v in found if v["id"] == "empty-table-header"] == []
     assert [f"{v['id']}: {v['help']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:300]}"
             for v in found if v["impact"] in ("serious", "critical")] == []
     page.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.conftest import ROOT
+from tools.docs import code_map
 
 ROWS = [line for line in (ROOT / "docs/map.md").read_text("utf-8").splitlines() if line.startswith("| ")]
 NAMED = re.compile(r"`((?:minigrad|torch|c10)/[\w/.]+)`(?:: `([\w.]+)`)?")
@@ -37,6 +38,17 @@ def test_theirs(path, name):
     file = home.parent / path if path.endswith(".py") else home / "include" / path
     assert file.exists()
     assert not name or re.search(rf"\b{name}\b", file.read_text("utf-8"))
+
+
+def test_each_name_has_a_link():
+    """To the reference, to the page of code, or to PyTorch's sources; each anchor is on the page of code, once."""
+    text = (ROOT / "docs/map.md").read_text("utf-8")
+    rows = [line for line in code_map.linked(text).splitlines() if line.startswith("| ")]
+    assert sum(len(re.findall(r"\]\(#code-|\{py:obj\}", row)) for row in rows) == len([path for path, _ in OURS if path.endswith(".py")])
+    assert sum(row.count(f"]({code_map.GITHUB}") for row in rows) >= len(THEIRS)
+    page = code_map.code(text)
+    anchors = re.findall(r"^\(([\w-]+)\)=$", page, re.M)
+    assert len(anchors) == len(set(anchors)) and set(re.findall(r"\]\(#([\w-]+)\)", "".join(rows))) == set(anchors)
 
 
 def test_the_map_is_read():

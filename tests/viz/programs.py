@@ -83,5 +83,16 @@ def everything():
     return r
 
 
+def writes_to_a_view():
+    """A write to a slice: nodes without edges beside the graph."""
+    x, w = leaf(mg, 1., 2., 3., 4.), leaf(mg, 10., 20.)
+    with mg.debug.record(x=x, w=w) as r:
+        a = x * 1
+        v = a[1:3]
+        v.mul_(w)
+        (a * mg.ones(4)).sum().backward()
+    return r
+
+
 RECORDS = {"diamond": diamond, "twice": lambda: diamond(twice=True), "overwritten": overwritten, "nested": nested,
            "everything": everything}

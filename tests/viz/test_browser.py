@@ -6,7 +6,9 @@ import shutil
 import pytest
 
 import minigrad as mg
-from tests.viz.programs import diamond, everything, overwritten
+from minigrad.viz._step_builder import build_steps
+from minigrad.viz._timeline import Timeline
+from tests.viz.programs import RECORDS, diamond, everything, overwritten, writes_to_a_view
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(os.environ.get("MINIGRAD_BROWSER") != "1", reason="make docs-check runs it")
@@ -115,33 +117,57 @@ def test_play(show):
     assert step_of(page) == 3
 
 
+LOOKS = """() => [...document.querySelectorAll(".mg-node rect")].map(e => {
+    const s = getComputedStyle(e);
+    return [e.parentNode.dataset.v, s.fill, s.stroke, s.strokeWidth, s.filter].join(" ");
+})"""
+
+
 def test_predict(show):
+    """It asks immediately, says whether the answer is right, and why; a button leads to the next question, until the last one."""
     r = overwritten()
     page = show(mg.viz.step(r))
     page.click("[data-do=predict]")
     found = []
-    while not disabled(page, "forth"):
+    while True:
+        question = page.inner_text(".mg-ask")
+        before = page.input_value("input")
+        assert page.locator(".mg-queue span:visible").count() == 0      # it would tell the answer
+        looks = {state: {look for look in page.evaluate(LOOKS) if look.startswith(f"{state} ")} for state in ("ready", "wait")}
+        assert {look.partition(" ")[2] for look in looks["ready"]} <= {look.partition(" ")[2] for look in looks["wait"]}
+        assert page.locator(".mg-node:is([data-v=ready],[data-v=wait]) [data-t$='.t']:visible").count() == 0
         page.click("[data-do=forth]")
-        question = page.query_selector(".mg-ask")
-        if question is not None:
-            before = page.input_value("input")
-            assert page.locator(".mg-queue span:visible").count() == 0      # it would tell the answer
-            page.click("[data-do=forth]")
-            assert page.input_value("input") == before          # an answer is waited for
-            found.append(question.inner_text())
-            page.keyboard.press("1")
-            assert page.query_selector(".mg-right, .mg-wrong") is not None
+        assert page.input_value("input") == before          # an answer is waited for
+        found.append(question)
+        page.keyboard.press("1")
+        said = page.inner_text(".mg-right, .mg-wrong")
+        assert said[0] in "✓✗" and ": " in said and page.query_selector(".mg-ask") is None
+        if "last question" in said:
+            break
+        page.click(".mg-card button")
     assert "Which node runs next?" in found and any("Will it raise?" in text for text in found)
+    assert len(found) == len([step for step in build_steps(Timeline(r)) if step.quiz])
     assert page.inner_text(".mg-score").endswith(f"of {len(found)} right")
+    page.click("[data-do=predict]")
+    assert page.locator(".mg-score").inner_text() == "" and page.query_selector(".mg-viz[data-predict]") is None
+
+
+def test_predict_without_a_question(show):
+    with mg.debug.record() as r:
+        mg.ones(1, requires_grad=True).exp()
+    page = show(mg.viz.step(r))
+    page.click("[data-do=predict]")
+    assert page.inner_text(".mg-ask") == "This record has no question."
+    page.click("[data-do=forth]")
+    assert step_of(page) == 2
 
 
 def test_predict_by_the_graph(show):
     page = show(mg.viz.step(diamond()))
     page.click("[data-do=predict]")
-    while page.query_selector(".mg-ask") is None or "Which node" not in page.inner_text(".mg-ask"):
-        if page.query_selector(".mg-ask") is not None:
-            page.keyboard.press("1")
-        page.click("[data-do=forth]")
+    while "Which node" not in page.inner_text(".mg-ask"):
+        page.keyboard.press("1")
+        page.click(".mg-card button")
     name = page.inner_text(".mg-card button").split()[0]
     page.click(f".mg-node[data-n={name}]")
     assert page.query_selector(".mg-ask") is None and page.query_selector(".mg-right, .mg-wrong") is not None
@@ -173,6 +199,104 @@ def test_a_phone_is_wide_enough(show, make, scheme):
     assert page.evaluate("getComputedStyle(document.querySelector('.mg-viz')).backgroundColor") == "rgb(255, 255, 255)"
     page.evaluate("document.body.dataset.theme = 'dark'")
     assert page.evaluate("getComputedStyle(document.querySelector('.mg-viz')).backgroundColor") != "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("width", [1280, 736, 390])
+def test_a_graph_fits(show, width):
+    """The whole graph is in its panel, and its letters have at least nine pixels."""
+    page = show(mg.viz.step(writes_to_a_view()), width=width)
+    inner, outer = [page.locator(what).bounding_box() for what in (".mg-graph", ".mg-panel-graph .mg-scroll")]
+    assert inner["width"] <= outer["width"]
+    assert inner["width"] >= .75 * float(page.get_attribute(".mg-graph", "width"))
+
+
+def test_a_wide_graph_has_the_whole_width(show):
+    with mg.debug.record() as r:
+        x = mg.ones(1, requires_grad=True)
+        sum([(x + i) * 2 for i in range(4)]).backward()
+    page = show(mg.viz.step(r), width=800)
+    inner, outer, step = [page.locator(what).bounding_box()["width"] for what in (".mg-graph", ".mg-panel-graph .mg-scroll", ".mg-step")]
+    assert 440 < inner <= outer and outer > step - 40
+
+
+def test_the_bar_stays(show):
+    """With its keys, while the page scrolls."""
+    page = show(mg.viz.step(everything()), width=800)
+    page.set_viewport_size({"width": 800, "height": 400})
+    assert page.locator(".mg-keys").inner_text().split()[:3] == ["←", "→", "step"]
+    page.evaluate("scrollTo(0, 500)")
+    assert page.locator(".mg-step").bounding_box()["y"] < -300 and page.locator(".mg-bar").bounding_box()["y"] == 0
+
+
+def test_a_phone_begins_with_the_graph(show):
+    """A screen and a half at most; the tables are one touch away."""
+    page = show(mg.viz.step(diamond()), width=390)
+    assert page.is_visible(".mg-graph") and not page.is_visible("table") and page.locator(".mg-step").bounding_box()["height"] < 950
+    page.click("[data-do=fold]")
+    assert page.is_visible("table") and page.get_attribute("[data-do=fold]", "aria-expanded") == "true"
+    page.focus(".mg-step")
+    page.keyboard.press("t")
+    assert not page.is_visible("table")
+
+
+@pytest.mark.parametrize("width, graphs", [(390, 1), (1280, 2)])
+def test_a_diff_has_a_graph(show, width, graphs):
+    """On a phone one: the right one, except at a step that only the left record has."""
+    d = mg.viz.diff(diamond(), diamond(keep=True))
+    page = show(d, width=width)
+    shown = [page.is_visible(f".mg-graph >> nth={i}") for i in (0, 1)]
+    assert sum(shown) == graphs
+    at = next(i for i, pair in enumerate(d.pairs) if pair[2] != "=")
+    assert graphs == 2 or shown == [d.pairs[at][1] is None, d.pairs[at][1] is not None]
+    assert page.locator("table:visible").count() == 0
+    page.click("[data-do=dfold]")
+    assert page.locator(".mg-panel table:visible").count() >= 4
+
+
+def test_an_address_names_a_step(show):
+    page = show(mg.viz.step(diamond(), first=3))
+    page.evaluate("location.hash = document.querySelector('.mg-step').id + '-step-7'")
+    page.wait_for_function("document.querySelector('.mg-count').textContent.startsWith('Step 7 ')")
+    page.click("[data-do=forth]")
+    assert page.get_attribute(".mg-count", "href").endswith("-step-8")
+    page.click(".mg-count")
+    page.reload()
+    assert step_of(page) == 8
+
+
+def test_a_step_is_saved_as_svg(show, browser, tmp_path):
+    """A picture that looks the same without the page."""
+    page = show(mg.viz.step(diamond()))
+    page.focus(".mg-step")
+    page.keyboard.press("End")
+    with page.expect_download() as download:
+        page.click("[data-do=svg]")
+    assert download.value.suggested_filename == f"step-{len(diamond().events)}.svg"
+    download.value.save_as(tmp_path / "step.svg")
+    fill = page.evaluate("getComputedStyle(document.querySelector('.mg-node[data-v=done] rect')).fill")
+    alone = browser.new_page()
+    alone.goto((tmp_path / "step.svg").as_uri())
+    assert alone.evaluate("getComputedStyle(document.querySelector('[data-v=done] rect')).fill") == fill
+    alone.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", [*RECORDS, "diff"])
+def test_axe_finds_no_fault(show, name, scheme):
+    """At the beginning, in the middle, at the end, and while a question is open."""
+    from axe_playwright_python.sync_playwright import Axe
+    page = show(mg.viz.step(RECORDS[name]()) if name in RECORDS else mg.viz.diff(diamond(), diamond(keep=True)), color_scheme=scheme,
+                reduced_motion="reduce")
+    page.evaluate("for (const list of document.querySelectorAll('details')) list.open = true")
+    for place in (0, 0.5, 1, "predict", "answer"):
+        if place == "predict":
+            page.evaluate("for (const b of document.querySelectorAll('[data-do=predict]')) b.click()")
+        elif place == "answer":
+            page.evaluate("for (const b of document.querySelectorAll('.mg-card button')) b.click()")
+        else:
+            page.evaluate("p => { for (const e of document.querySelectorAll('.mg-step')) e.mg.go(Math.round(e.mg.last * p)) }", place)
+        found = Axe().run(page).response["violations"]
+        assert [(v["id"], v["nodes"][0]["html"][:200], v["nodes"][0].get("failureSummary", "")[:300]) for v in found] == []
 
 
 def test_without_a_script(show):

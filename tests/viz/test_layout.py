@@ -97,5 +97,15 @@ def test_deep_and_wide():
     assert sum(len(points) for points in layout.edges) < 45 * number
 
 
+def test_nodes_without_edges_go_where_there_is_room():
+    """They make the picture of a chain no wider than three nodes, and stay to the right of it; they do not all stand in the first row."""
+    sizes = {f"n{i}": (140, 40) for i in range(8)}
+    layout = layered(sizes, [("n0", "n1"), ("n1", "n2")])
+    assert layout.width < 3 * 140 + 60
+    rows = [[name for name in sizes if layout.places[name][1] == y] for y in sorted({y for _, y in layout.places.values()})]
+    assert rows == [["n0", "n3"], ["n1", "n4"], ["n2", "n5"], ["n6", "n7"]]
+    assert all(layout.places[a][0] < layout.places[b][0] for a, b in rows)
+
+
 def test_nothing():
     assert layered({}, []).places == {}

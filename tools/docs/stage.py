@@ -1,6 +1,6 @@
 """Gather the pages of the site in build/docs/source. A page that has not changed keeps its time, and Sphinx leaves it alone.
 
-Read next: contracts.py, coverage.py, differences.py, errors.py, notes.py, reference.py, sheet.py,
+Read next: code_map.py, contracts.py, coverage.py, differences.py, errors.py, notes.py, reference.py, sheet.py,
 tutorials.py. Each generates one kind of page.
 """
 
@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from tools.docs import (
+    code_map,
     contracts,
     coverage,
     differences,
@@ -56,7 +57,7 @@ def stage(folder=SOURCE):
     """Fill `folder` with all pages."""
     pages = Stage(folder)
     for path in sorted(DOCS.rglob("*.md")):
-        if path.parent.name != "contracts":
+        if path.parent.name != "contracts" and path != DOCS / "map.md":
             pages.write(path.relative_to(DOCS).as_posix(), path.read_text("utf-8"))
     for name, place in READMES.items():
         pages.write(place, readme((ROOT / name).read_text("utf-8")))
@@ -66,7 +67,7 @@ def stage(folder=SOURCE):
     pages.write("_made/coverage.md", coverage.table())
     pages.write("reference/ops.md", op_table())
     pictures.write()
-    for part in (contracts, errors, reference, notes, sheet, tutorials):
+    for part in (code_map, contracts, errors, reference, notes, sheet, tutorials):
         part.write(pages)
     mathjax(pages)
     pages.sweep()

@@ -510,7 +510,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 #
 # `SIZE=full python tutorials/projects/digits_cnn.py`, compiled, on one thread of a shared two-core machine:
 #
-# | | epochs | loss of the last ten steps | test digits read correctly | seconds of training |
+# | run | epochs | loss of the last ten steps | test digits read correctly | seconds of training |
 # |---|---|---|---|---|
 # | full size | 40 | 0.01 | 98.1% | 12 |
 #
