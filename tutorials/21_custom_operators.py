@@ -14,11 +14,11 @@
 # # An operator of your own: any function, one node
 #
 # **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** saved tensors ([tutorial
-# 7](07_saved_tensors.py)) and the three methods of a `Function` ([tutorial 14](14_function.py)); no C, and no GPU. **Afterwards** you
-# can put a function of NumPy, SciPy or numba into the graph, give it a derivative, and test that it keeps its promises.
+# 7](07_saved_tensors.py)) and the three methods of a `Function` ([tutorial 14](14_function.py)); no C, and no GPU. **Afterwards**
+# you can put a function of NumPy, SciPy or numba into the graph, give it a derivative, and test that it keeps its promises.
 #
-# **The question.** We have a function that computes with arrays. Autograd cannot look inside. How does it become an operation like
-# `sin` or `matmul`, with a name, a derivative, and checks?
+# **The question.** We have a function that computes with arrays. Autograd cannot look inside. How does it become an operation
+# like `sin` or `matmul`, with a name, a derivative, and checks?
 #
 # Our example is a bucket with a hole. In each step it keeps the share $a$ of its water, and $x_t$ is poured in:
 #
@@ -58,8 +58,8 @@ assert y.tolist() == [1.0, 0.5, 0.25, 4.125, 2.0625, 1.03125]
 print(y, y.requires_grad)
 
 # %% [markdown]
-# **Write the loop with tensors.** Then each step is recorded. This is right, but six numbers make 19 nodes, and a thousand would make
-# 3,001:
+# **Write the loop with tensors.** Then each step is recorded. This is right, but six numbers make 19 nodes, and a thousand would
+# make 3,001:
 
 # %%
 def leak_of_tensors(x, a):
@@ -87,8 +87,8 @@ print(count_nodes(slow), "nodes: a product, an index and a sum per step, and one
 # %% [markdown]
 # ## custom_op
 #
-# `custom_op` turns a function into an operator. It needs a name with a namespace, and type hints. `mutates_args` lists the arguments
-# that the function writes to: none.
+# `custom_op` turns a function into an operator. It needs a name with a namespace, and type hints. `mutates_args` lists the
+# arguments that the function writes to: none.
 
 # %%
 @custom_op("tutorial::leak", mutates_args=())
@@ -105,8 +105,8 @@ print(y.grad_fn.name())
 #
 # ### The schema
 #
-# From the type hints, `custom_op` makes a *schema*: the types of the arguments and of the results, with the defaults. Each call is
-# checked against it.
+# From the type hints, `custom_op` makes a *schema*: the types of the arguments and of the results, with the defaults. Each call
+# is checked against it.
 
 # %%
 def power(x: mg.Tensor, n: int = 2) -> mg.Tensor:
@@ -124,8 +124,8 @@ assert (infer_schema(stir, mutates_args={"x"})
         == "(Tensor(a0!) x, Tensor[] rest) -> (Tensor, SymInt)")
 
 # %% [markdown]
-# `Tensor[]` is a list of tensors, and `SymInt` is PyTorch's name for an integer in a schema. The exclamation mark says that the operator writes to `x`. An argument of another type is an error
-# before the function runs:
+# `Tensor[]` is a list of tensors, and `SymInt` is PyTorch's name for an integer in a schema. The exclamation mark says that the
+# operator writes to `x`. An argument of another type is an error before the function runs:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E273"):
@@ -138,8 +138,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E273"):
 #
 # <details><summary>Answer</summary>
 #
-# An error. The forward works, because many programs need only that. The node is there so that the backward can *raise*: without it,
-# the gradient would be missing silently.
+# An error. The forward works, because many programs need only that. The node is there so that the backward can *raise*: without
+# it, the gradient would be missing silently.
 #
 # </details>
 
@@ -150,13 +150,13 @@ with mg.testing.expect_error(RuntimeError, code="MG-E276"):
 # %% [markdown]
 # ## The formula
 #
-# Write $\lambda_t$ for the gradient of the water at time $t$. The water goes into the result $y_t$, and the share $a$ of it into the
-# next step. So the chain rule is a bucket again, *from the end to the beginning*:
+# Write $\lambda_t$ for the gradient of the water at time $t$. The water goes into the result $y_t$, and the share $a$ of it into
+# the next step. So the chain rule is a bucket again, *from the end to the beginning*:
 #
 # $$ \lambda_t = \bar y_t + a\,\lambda_{t+1}, \qquad \bar x_t = \lambda_t, \qquad \bar a = \sum_t \lambda_t\,y_{t-1} . $$
 #
-# What does the backward need from the forward? $\lambda$ needs $a$, and $\bar a$ needs the *result* $y$ as well. Nobody needs $x$.
-# `setup_context` runs after the function, and saves. `ctx.needs_input_grad` tells it which gradients will be wanted:
+# What does the backward need from the forward? $\lambda$ needs $a$, and $\bar a$ needs the *result* $y$ as well. Nobody needs
+# $x$. `setup_context` runs after the function, and saves. `ctx.needs_input_grad` tells it which gradients will be wanted:
 
 # %%
 def setup_context(ctx, inputs, output):
@@ -197,8 +197,8 @@ print("one node: ", found[0], found[1].item())
 print("19 nodes: ", x.grad, a.grad.item())
 
 # %% [markdown]
-# And this is what the node {doc}`saves </notes/glossary>`, depending on who wants a gradient. (It cannot save an intermediate result
-# with a derivative: only inputs and results have a history, see [way 4 of tutorial 14](14_function.py).)
+# And this is what the node {doc}`saves </notes/glossary>`, depending on who wants a gradient. (It cannot save an intermediate
+# result with a derivative: only inputs and results have a history, see [way 4 of tutorial 14](14_function.py).)
 
 # %%
 def kept(x, a):
@@ -246,8 +246,8 @@ leak.register_autograd(backward, setup_context=setup_context)       # the right 
 #
 # ## opcheck
 #
-# An operator makes promises that nobody checks in a call, because this would be slow: that it writes only to what it says, and that
-# an output which requires a gradient has a formula. `opcheck` runs it on copies of sample arguments. The two tests of the
+# An operator makes promises that nobody checks in a call, because this would be slow: that it writes only to what it says, and
+# that an output which requires a gradient has a formula. `opcheck` runs it on copies of sample arguments. The two tests of the
 # derivatives must be named:
 
 # %%
@@ -263,8 +263,8 @@ print(derivatives)
 #
 # ## Lists of tensors
 #
-# A list in the schema is a list in the formula. Tensors in a list take part in the graph, each with its own
-# {doc}`edge </notes/glossary>`, and `needs_input_grad` has the same form. (In a `Function`, tensors in a list are constants.)
+# A list in the schema is a list in the formula. Tensors in a list take part in the graph, each with its own {doc}`edge
+# </notes/glossary>`, and `needs_input_grad` has the same form. (In a `Function`, tensors in a list are constants.)
 
 # %%
 @custom_op("tutorial::pour", mutates_args=())
@@ -295,17 +295,17 @@ print(total.item(), p.grad, q.grad)
 #
 # <details><summary>Deeper: what is checked in the structure of the gradients</summary>
 #
-# A list must come back as a list of the same length, with a tensor or None in each place. A tuple instead of a list, a list that is
-# too short, or a tensor instead of the list is the error MG-E277, with the expected and the found structure. Additional values None
-# at the end are ignored. PyTorch counts one hidden argument too many in its message; minigrad says the real numbers.
+# A list must come back as a list of the same length, with a tensor or None in each place. A tuple instead of a list, a list that
+# is too short, or a tensor instead of the list is the error MG-E277, with the expected and the found structure. Additional values
+# None at the end are ignored. PyTorch counts one hidden argument too many in its message; minigrad says the real numbers.
 #
 # </details>
 #
 # ## Another implementation: numba, SciPy
 #
-# The loop in Python is slow. The formula does not depend on *how* the forward is computed, so we can exchange the
-# {doc}`kernel </notes/glossary>`. numba compiles the loop as it is. SciPy has it as a filter. Where a package is not installed, the
-# cell says so.
+# The loop in Python is slow. The formula does not depend on *how* the forward is computed, so we can exchange the {doc}`kernel
+# </notes/glossary>`. numba compiles the loop as it is. SciPy has it as a filter. Where a package is not installed, the cell says
+# so.
 
 # %%
 try:
@@ -341,8 +341,8 @@ else:
 # %% [markdown]
 # ## Operators that write
 #
-# An operator may write to an argument, if it says so. Each call then increments the {doc}`version </notes/glossary>` of that tensor,
-# even if NumPy does the writing. So a node that has saved it notices ([tutorial 9](09_version_counters.py)):
+# An operator may write to an argument, if it says so. Each call then increments the {doc}`version </notes/glossary>` of that
+# tensor, even if NumPy does the writing. So a node that has saved it notices ([tutorial 9](09_version_counters.py)):
 
 # %%
 @custom_op("tutorial::halve_", mutates_args={"x"})
@@ -390,8 +390,8 @@ assert "unpack" in happened and happened.index("unpack") < happened.index("relea
 mg.utils.source.source_of("library/_custom_ops.py", "CustomOpDef._run")
 
 # %% [markdown]
-# And an operator is a `Function` that minigrad writes for you. Its `forward` runs the kernel and your `setup_context`. Its `backward`
-# calls your formula, between an `unflatten` and a `flatten` of the lists:
+# And an operator is a `Function` that minigrad writes for you. Its `forward` runs the kernel and your `setup_context`. Its
+# `backward` calls your formula, between an `unflatten` and a `flatten` of the lists:
 
 # %%
 mg.utils.source.source_of("library/_autograd.py", "make_function")
@@ -518,8 +518,8 @@ with mg.testing.expect_error(ValueError, code="MG-E270"):
         return x * n
 
 # %% [markdown]
-# **The result is an argument.** `relu` of positive numbers could return its input. But then a write to the result changes the input,
-# and no graph knows it. So a call raises, and `clone()` mends it:
+# **The result is an argument.** `relu` of positive numbers could return its input. But then a write to the result changes the
+# input, and no graph knows it. So a call raises, and `clone()` mends it:
 
 # %%
 @custom_op("tutorial::lazy_relu", mutates_args=())
@@ -545,8 +545,8 @@ with mg.testing.expect_error(mg.library.OpCheckError, code="MG-E282"):
     opcheck(sly, (mg.ones(2),))
 
 # %% [markdown]
-# **Forward mode.** An operator has no `jvp`. A tangent would be lost, so the call raises ([tutorial 15](15_forward_mode.py)). Write a
-# `Function` with a `jvp` if you need it:
+# **Forward mode.** An operator has no `jvp`. A tangent would be lost, so the call raises ([tutorial 15](15_forward_mode.py)).
+# Write a `Function` with a `jvp` if you need it:
 
 # %%
 with mg.autograd.forward_ad.dual_level():
@@ -601,8 +601,8 @@ check_when(["backward",
 
 # %% [markdown]
 # **2. A running maximum.** `running_max` returns, for each place, the largest number so far and where it was. Write its
-# `backward(ctx, g, of_places)` for a row `x`: the gradient of each result goes to the place of the maximum. The places are integers,
-# so their gradient has no meaning. `ctx.saved_tensors` is `(places,)`. Several results may have the same place.
+# `backward(ctx, g, of_places)` for a row `x`: the gradient of each result goes to the place of the maximum. The places are
+# integers, so their gradient has no meaning. `ctx.saved_tensors` is `(places,)`. Several results may have the same place.
 
 # %%
 @custom_op("tutorial::running_max", mutates_args=())
@@ -645,9 +645,9 @@ def running_solution(ctx, g, of_places):
 check_running(running_solution)
 
 # %% [markdown]
-# **3. An operator that is its own backward.** $x$ solves $A x = b$. For this, $\bar b$ solves $A^\top \bar b = \bar x$, and $\bar A =
-# -\bar b\,x^\top$. Write `make_solve()`. It returns an operator `solve(A, b)` that computes with `np.linalg.solve`, for a matrix and a
-# vector. The second derivative must be right as well, and $\bar A$ should be None if nobody needs it.
+# **3. An operator that is its own backward.** $x$ solves $A x = b$. For this, $\bar b$ solves $A^\top \bar b = \bar x$, and $\bar
+# A = -\bar b\,x^\top$. Write `make_solve()`. It returns an operator `solve(A, b)` that computes with `np.linalg.solve`, for a
+# matrix and a vector. The second derivative must be right as well, and $\bar A$ should be None if nobody needs it.
 
 # %%
 def make_solve():
