@@ -569,4 +569,4 @@ check_line(line_of_nan_solution)
 # * A nan may cancel, and the mode raises all the same.
 # * Use functions that compute the whole (`log_softmax`, `softplus`, `norm`), and keep arguments inside the domain.
 #
-# **Next:** [tutorial 12](12_hooks.py), with an alarm of your own, made of hooks.
+# **Next:** [tutorial 23](23_module_hooks.py), hooks on modules. A forward hook can find the module with the first nan.
