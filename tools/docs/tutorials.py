@@ -1,7 +1,7 @@
 """The tutorials and the projects as pages: the scripts of tutorials/, with their hints folded, and links to download them.
 
-Sphinx reads and runs the scripts (jupytext's percent format). A file's name begins with the number of the tutorial, 00, 01, 01b, and
-its page has the number before the title. The links give the notebook and the script for students, without solutions.
+Sphinx reads and runs the scripts (jupytext's percent format). A file's name begins with the number of the tutorial (00, 01, 01b),
+which its page has before the title. The links give the notebook and the script for students, without solutions.
 
 Read next: editions.py.
 """
@@ -35,7 +35,7 @@ def projects():
 
 
 def page(path):
-    """The text of a tutorial or a project: its number before the title, and the links under it. A cell with hints is a row of folds."""
+    """The text of a tutorial or a project: its number before the title, links under it. A cell with hints is a row of folds."""
     text = path.read_text("utf-8")
     before = f"{number(path)}. " if path.parent == TUTORIALS else ""
     links = f"""#
