@@ -543,6 +543,13 @@ def check_works(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_works.hints = [
+    "A backward that runs a node needs what the node has saved, and frees it.",
+    "`w + 1` saves nothing. `exp` saves its result, and a product its factors.",
+    "`grad(y, h)` runs only the nodes between y and h. `create_graph=True` retains the graph."]
+
+
 # %% tags=["hide-cell", "solution"]
 check_works([False,     # both go through the node of exp, which has saved its result
              True,      # both go through the node of w + 1, which has saved nothing
@@ -569,6 +576,13 @@ def check_rows(rows):
     assert mg.allclose(found, wanted), f"{found} instead of {wanted}"
     assert not mg.debug.saved(y), "the graph still keeps something"
     print("right")
+
+
+# %% tags=["help"]
+check_rows.hints = [
+    "A row is the gradient of one element, `y[i]`: one call of `mg.autograd.grad` for each.",
+    "All rows go through the same nodes, so a call must leave the saved values to the next.",
+    "Nothing comes after the last row. Its call need not retain the graph, and frees it."]
 
 
 # %% tags=["hide-cell", "solution"]
@@ -612,6 +626,13 @@ def check_truncated(truncated):
         (middle.sum() + state.sum()).backward()
     assert mg.allclose(run(2), by_hand.grad), "another gradient, for k = 2"
     print("right")
+
+
+# %% tags=["help"]
+check_truncated.hints = [
+    "Collect the losses of the steps since the last backward in a list.",
+    "After every k-th step, call backward once, on the sum of the list.",
+    "Then begin again, with an empty list and with a state that is detached."]
 
 
 # %% tags=["hide-cell", "solution"]

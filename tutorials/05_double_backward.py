@@ -662,6 +662,21 @@ def check_second(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_second.hints = [
+    "Write down the first derivative. Which of the tensors are in it, with their history?",
+    "If nothing in it requires a gradient, it has no graph.",
+    "If it has a graph, but x is not in it, the graph does not lead to x."]
+check_second.wrong = {
+    "(w * x) ** 2: not 36": "That is the first derivative. Differentiate it again.",
+    "w * x: not 0": "The first derivative is w, and no path leads from w to x. `grad` raises "
+                    "an error for this, and returns no zero.",
+    "x * x.detach(): not 2": "`detach()` has cut one of the two ways: the first derivative is "
+                             "the value of `x.detach()`, a constant.",
+    "x * x.detach(): not 0": "The first derivative is a constant without a graph. `grad` "
+                             "raises an error for this, and returns no zero."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_second([18.0,         # 9 x^2, twice differentiated
               "MG-E109",    # the first one is w, and does not lead to x
@@ -694,6 +709,14 @@ def check_derivative(derivative):
         right = isinstance(got, mg.Tensor) and abs(got.item() - wanted) < 1e-12
         assert right, f"derivative {n} of {text}: {got} instead of {wanted}"
     print("right")
+
+
+# %% tags=["help"]
+check_derivative.hints = [
+    "Repeat n times: replace y by its derivative.",
+    "Each derivative but the last is differentiated again, so it needs a graph.",
+    "Two cases end early: y requires no gradient, or its graph does not lead to x. Ask "
+    "`y.requires_grad` for the first, and look up `materialize_grads` for the second."]
 
 
 # %% tags=["hide-cell", "solution"]
@@ -731,6 +754,14 @@ def check_softplus(cls):
     assert mg.autograd.gradcheck(cls.apply, x)
     assert mg.autograd.gradgradcheck(cls.apply, x)
     print("right")
+
+
+# %% tags=["help"]
+check_softplus.hints = [
+    "The second derivative takes `ctx.e` for a constant, since it has no history.",
+    "What `ctx.save_for_backward` has saved comes back with a history, if it was an input or "
+    "an output.",
+    "So make e an output too. Then backward gets one more argument, the gradient of e."]
 
 
 # %% tags=["hide-cell", "solution"]

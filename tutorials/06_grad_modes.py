@@ -605,6 +605,22 @@ def check_slopes(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_slopes.hints = [
+    "Where the history is cut, write 3.0. Then differentiate what is left.",
+    "`clone()` has a history. `detach()` and `.data` have none.",
+    "If no a is left, there is no graph, and so there is no derivative, not even 0."]
+check_slopes.wrong = {
+    "(a + a.detach()) * a: not 12": "This is the derivative of 2 a * a. Put 3.0 for the "
+                                    "detached a: (a + 3) * a.",
+    "(a - a.detach()).exp(): not 0": "The value is 1 for each a. But the engine sees only the "
+                                     "first a: exp(a - 3).",
+    "(a * a).detach() + a: not 7": "`detach()` cuts off the whole product.",
+    "a.clone() * a.data: not 6": "`.data` has no history: a * 3.",
+    "a.detach() * 2: not 2": "No a is left, so there is no graph.",
+    "a.detach() * 2: not 0": "No a is left, so there is no graph, and not even a zero."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_slopes([9.0,      # of (a + 3) a: 2 a + 3
               1.0,      # of exp(a - 3), at a = 3; the value is 1 for every a
@@ -640,6 +656,14 @@ def check_follow(follow_):
     print("right")
 
 
+# %% tags=["help"]
+check_follow.hints = [
+    "A write that is recorded gives the average a history. In which mode is nothing recorded?",
+    "`average += ...` writes in place; `average = average + ...` gives the name to another "
+    "tensor.",
+    "Do both in one line under `mg.no_grad()`. The parameter is only read, so its graph works."]
+
+
 # %% tags=["hide-cell", "solution"]
 @mg.no_grad()
 def follow_solution(average, parameter, rate):
@@ -668,6 +692,13 @@ def check_round_through(round_through):
     found = x.grad.tolist()
     assert found == [1.0, 2.0, 3.0], f"the gradient: {found} instead of [1.0, 2.0, 3.0]"
     print("right")
+
+
+# %% tags=["help"]
+check_round_through.hints = [
+    "The result is a sum: a part with slope 1, and a part without a history.",
+    "The part with slope 1 is x itself.",
+    "The other part is what x lacks, so that the sum is `x.round()`."]
 
 
 # %% tags=["hide-cell", "solution"]

@@ -45,7 +45,8 @@ class Check:
         number (int): the number of the exercise.
         hints (sequence of str): what `hint` prints, one at a time.
         wrong (mapping): a part of the message of an error to a sentence, which is added to that message. It is found between
-            words and numbers: ``"not 4"`` is in ``"a * a: not 4."``, but not in ``"a * a: not 40."``.
+            words and numbers: ``"not 4"`` is in ``"a * a: not 4."``, but not in ``"a * a: not 40."``; a 4
+            is also a 4.0.
     """
 
     def __init__(self, check: Callable[[Any], None], number: int, advice: str) -> None:
@@ -138,7 +139,7 @@ class Check:
     def _idea(self, message):
         """The sentence about the wrong idea behind this message, or None."""
         for part, idea in self.wrong.items():
-            if re.search(rf"(?<![\w.]){re.escape(part)}(?!\w|\.\d)", message):
+            if re.search(rf"(?<![\w.]){re.escape(part)}(\.0)?(?!\w|\.\d)", message):
                 return idea
         return None
 

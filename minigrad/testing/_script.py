@@ -22,11 +22,12 @@ from minigrad.testing import _exercise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from os import PathLike
 
 __all__ = ["check_script"]
 
 
-def check_script(path: str | os.PathLike[str], arguments: Sequence[str] | None = None) -> None:
+def check_script(path: str | PathLike[str], arguments: Sequence[str] | None = None) -> None:
     """Do what the command line of a script with exercises asks for, and end the program. Without options, return.
 
     ``--check`` runs the script without its output and prints a line for each exercise: that it is right, or a sentence that begins

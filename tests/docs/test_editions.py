@@ -1,6 +1,7 @@
 """The editions of a tutorial: students get no solutions, their checks say what is right, and teachers get the points."""
 
 import ast
+import functools
 import importlib.util
 import json
 import os
@@ -22,6 +23,9 @@ ALL = [*tutorials.scripts(), *tutorials.projects()]
 SITE = "https://example.org/minigrad"
 
 
+student = functools.cache(editions.student)
+
+
 def lines(source):
     return {line.strip() for line in source.split("\n") if len(line.strip()) > 3}
 
@@ -32,7 +36,7 @@ def test_students_get_no_line_of_a_solution(path):
     hidden = set().union(*[lines(cell.source) for cell in cells if "solution" in cell.metadata.get("tags", ())])
     hidden -= set().union(*[lines(cell.source) for cell in cells if "solution" not in cell.metadata.get("tags", ())])
     assert len(hidden) >= 8
-    notebook, script = editions.student(path), editions.student_script(path)
+    notebook, script = student(path), editions.student_script(path)
     assert not hidden & set().union(*[lines(cell.source) for cell in notebook.cells])
     assert not hidden & lines(re.sub(r"^# ?", "", script, flags=re.MULTILINE)) and not hidden & lines(script)
 
@@ -54,7 +58,7 @@ def test_the_text_is_plain_markdown(path, monkeypatch):
 
 @each_of(ALL)
 def test_the_notebook_is_valid_and_has_no_outputs(path):
-    notebook = json.loads(editions.written(editions.student(path)))         # nbformat has looked at it
+    notebook = json.loads(editions.written(student(path)))         # nbformat has looked at it
     assert not any([cell.get("outputs") for cell in notebook["cells"]])
     assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
     assert sum([cell["id"].startswith("try-") for cell in notebook["cells"]]) == 3
@@ -262,7 +266,7 @@ def test_nbgrader_makes_the_students_cells_of_it(path):
     assert json.dumps(stubs) in editions.CONFIG
     released, _ = preprocessors.ClearSolutions(code_stub=stubs).preprocess(notebook, {})
     code = [line for cell in released.cells if cell.cell_type == "code" and not cell.id.startswith("points") for line in cell.source.split("\n")]
-    mine = [line for cell in editions.student(path).cells if cell.cell_type == "code" and not cell.id.startswith("try") for line in cell.source.split("\n")]
+    mine = [line for cell in student(path).cells if cell.cell_type == "code" and not cell.id.startswith("try") for line in cell.source.split("\n")]
     assert [line for line in code if line.strip() and line != stubs["python"]] == [line for line in mine if line.strip()]
 
 

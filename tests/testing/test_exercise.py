@@ -112,6 +112,17 @@ def test_typical_wrong_answers(answer, said):
         check_square(answer)
 
 
+@pytest.mark.parametrize("answer, found", [(4, True), (4.0, True), (4.5, False), (40, False), ("x4", False)])
+def test_a_sentence_is_about_a_whole_number(answer, found):
+    @mg.testing.exercise(5)
+    def check_three(answer):
+        raise AssertionError(f"not {answer}. See page 3")
+    check_three.wrong = {"not 4": "You counted yourself."}
+    with pytest.raises(AssertionError) as error:
+        check_three(answer)
+    assert str(error.value).endswith("You counted yourself.") == found
+
+
 def test_hints_come_one_at_a_time(capsys):
     for _ in range(4):
         check_square.hint()
