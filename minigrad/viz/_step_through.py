@@ -141,7 +141,7 @@ def folded_list(summary, inner):
 
 
 def line(timeline: Timeline, event: Event, formula: str) -> str:
-    """A step as an item of the list. A formula that is known also tells the numbers that go in and come out."""
+    """A step as an item of the list, with the formula that it computes, if that is known."""
     where = []
     if event.task is not None and len(timeline.tasks) > 1:
         where.append(f"backward {event.task}")
@@ -152,7 +152,8 @@ def line(timeline: Timeline, event: Event, formula: str) -> str:
     place += tag("span", GLOSSES[event.kind], cls="mg-gloss")
     what = event.what if event.kind != "error" else f"{event.data['type']}: {event.data['message']}"     # in full
     why = tag("span", escape(event.why), cls="mg-why") if event.why else ""
+    worked = tag("code", escape(formula), cls="mg-formula") if formula else ""
     number = tag("span", f"{event.step} ", cls="mg-n")
     return tag("li", number + tag("span", event.kind, cls="mg-kind", data_kind=event.kind) + " " + node + place
-               + tag("code", escape(what), cls="mg-what") + " " + (tag("code", escape(formula), cls="mg-formula") if formula else "") + why, data_kind=event.kind, data_at=event.node or "",
+               + tag("code", escape(what), cls="mg-what") + " " + worked + why, data_kind=event.kind, data_at=event.node or "",
                style=f"margin-left:{event.depth}em" if event.depth else False)
