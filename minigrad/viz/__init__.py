@@ -54,8 +54,8 @@ def step(record: Record, first: int = 1, most: int = MOST) -> Step:
     - the storages and their versions;
     - the line of the program. It is known for nodes that were made during the record, or inside ``mg.debug()``.
 
-    At a node with a formula the step shows it with its numbers. On a narrow page the tables are folded away; *tables* opens them. The
-    number of the step is a link to it, and *SVG* saves the graph as it is at this step.
+    At a node with a formula the step shows it with its numbers. On a narrow page the tables are folded away; *tables* opens
+    them. The number of the step is a link to it, and *SVG* saves the graph as it is at this step.
 
     Without a script (in a mail, on paper) the fragment shows all steps as a list, and the panels after the last step.
 

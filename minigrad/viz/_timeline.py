@@ -144,7 +144,7 @@ class Timeline:
         return self.names.get(node, "") if leaf is None else f"{self.names.get(leaf, 'leaf')}.grad"
 
     def with_value(self, node: str) -> str:
-        """The result of a node with its name in the program, such as ``h = 4``; a leaf has its tensor. Empty if nothing is known."""
+        """The result of a node and its name in the program, as ``h = 4``; of a leaf, the leaf. Empty if it is not known."""
         leaf, value = self.leaves.get(node), self.values.get(node)
         called = self.names.get(node if leaf is None else leaf, "")
         return brief(called, value) if value is not None else called if leaf is None else ""
