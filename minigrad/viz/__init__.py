@@ -47,12 +47,15 @@ def step(record: Record, first: int = 1, most: int = MOST) -> Step:
 
     The page has these panels:
 
-    - the graph, with the running node, the ready nodes and the finished nodes;
+    - the graph, with the running node, the ready nodes and the finished nodes, their values and gradients;
     - the ready queue of each backward, with the dependencies and the input buffer of each node;
     - the gradients that have reached leaves;
     - the tensors that nodes have saved, their versions, and their bytes;
     - the storages and their versions;
     - the line of the program. It is known for nodes that were made during the record, or inside ``mg.debug()``.
+
+    At a node with a formula the step shows it with its numbers. On a narrow page the tables are folded away; *tables* opens
+    them. The number of the step is a link to it, and *SVG* saves the graph as it is at this step.
 
     Without a script (in a mail, on paper) the fragment shows all steps as a list, and the panels after the last step.
 

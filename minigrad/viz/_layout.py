@@ -21,9 +21,9 @@ __all__ = ["Layout", "layered"]
 SWEEPS = 8          # passes over all rows, for the order and again for the places
 APART = 22.0        # the distance between two nodes of a row
 BEND = 10.0         # the width of an edge in a row that it crosses
-BETWEEN = 44.0      # the distance between two rows
+BETWEEN = 36.0      # the distance between two rows
 MARGIN = 10.0
-ROOM = 320.0        # a row may become as wide as this, or as the widest row of nodes with edges, if nodes without edges are added
+ROOM = 345.0        # a row may become as wide as this, or as the widest row of nodes with edges, if nodes without edges are added
 BENDS = 12          # the largest mean number of bends per node and edge: further long edges are drawn straight
 
 Point = tuple[float, float]
@@ -54,7 +54,7 @@ def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
 
     >>> from minigrad.viz._layout import layered
     >>> layered({"a": (40, 20), "b": (40, 20), "c": (40, 20)}, [("a", "b"), ("a", "c")]).places
-    {'a': (61.0, 20.0), 'b': (30.0, 84.0), 'c': (92.0, 84.0)}
+    {'a': (61.0, 20.0), 'b': (30.0, 76.0), 'c': (92.0, 76.0)}
     """
     rank = ranks(sizes, edges)
     rows, widths, chains = chain_edges(sizes, edges, rank)

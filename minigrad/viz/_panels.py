@@ -10,7 +10,7 @@ from minigrad.viz._timeline import Timeline, TimelineStep
 
 __all__ = ["panels"]
 
-COLUMN = 440        # a graph that is wider than this, in pixels, gets the whole width of the page
+COLUMN = 460        # a graph that is wider than this, in pixels, gets the whole width of the page
 LEGEND = [("wait", "waits"), ("ready", "ready"), ("run", "runs"), ("done", "done"), ("fail", "failed")]
 
 
@@ -82,10 +82,8 @@ def graph(timeline, present, value):
     """The picture of the graph, and its width."""
     boxes = []
     for name in present:
-        called = timeline.called(name)
         lines = [Line(timeline.title(name), "mg-name"), Line("", "", f"{name}.t", 13)]
-        if called:
-            lines.append(Line(called, "mg-called"))
+        lines += [Line("", "", key, timeline.rooms[key]) for key in (f"{name}.v", f"{name}.d") if timeline.rooms.get(key)]
         boxes.append(Box(name, lines, "leaf" if timeline.ops[name] == "AccumulateGrad" else "op", name))
     known = set(present)
     arrows = [Arrow(edge.source, edge.target, f"e{i}") for i, edge in enumerate(timeline.edges)

@@ -7,10 +7,12 @@ Read next: ``_quiz.py``, for the questions; ``_step_through.py``.
 """
 
 import heapq
+from typing import Any
 
 from minigrad._debug.events import kind_of, summarize
+from minigrad.viz._formulas import explain
 from minigrad.viz._quiz import whether_it_raises, which_is_next
-from minigrad.viz._timeline import Saved, Timeline, TimelineStep
+from minigrad.viz._timeline import Saved, Timeline, TimelineStep, brief
 
 __all__ = ["build_steps"]
 
@@ -45,9 +47,11 @@ class StepBuilder:
         self.held: dict[str, dict[str, None]] = {}      # storage -> keys of the saved values on it that are alive
         self.intact: dict[str, list[Saved]] = {}        # storage -> those saved values on it that no op has written to
         self.bytes = 0
+        self.unpacked: dict[int, dict[str, Any]] = {}   # task -> the saved values that its running node has read
 
     def set(self, key, text):
         """Set the text of a key, if it changes."""
+        self.timeline.rooms[key] = max(self.timeline.rooms.get(key, 0), len(text))
         if self.state.get(key, "") != text:
             self.state[key] = self.now.changes[key] = text
 
@@ -88,6 +92,12 @@ class StepBuilder:
         if task is not None:
             self.set(f"t{task}.{name}.s", state)
             self.set(f"t{task}.{name}.x", STATES[state])
+
+    def texts(self, name):
+        """Show the value of a node, and for a leaf the name of its gradient."""
+        self.set(f"{name}.v", self.timeline.with_value(name))
+        if name in self.timeline.leaves and f"{name}.d" not in self.state:
+            self.set(f"{name}.d", self.timeline.called(name))
 
     def queue(self, task):
         """Show a queue in the order in which its nodes run, which the record has."""
@@ -142,6 +152,7 @@ class StepBuilder:
 
     def on_made(self, event, data):
         self.node(event.node, "made", "made", None)
+        self.texts(event.node)
         for saved in self.timeline.saved.get(event.node, ()):
             if "storage" in saved.data:
                 self.set(f"{saved.data['storage']}.v", str(saved.data["saved"]))
@@ -165,6 +176,7 @@ class StepBuilder:
             name = item["node"]
             self.made[task][name] = item["made"]
             self.set(f"t{task}.{name}.w", str(item["waits"]))
+            self.texts(name)
             if item["needed"]:
                 self.node(name, "wait", waits_for(item["waits"]), task)
                 self.waiting[task][name] = None
@@ -188,6 +200,8 @@ class StepBuilder:
             self.set(f"t{task}.{name}.w", str(data["waits"]))
             self.set(f"{name}.t", waits_for(data["waits"]))
         self.set(f"t{task}.{name}.b", short_value(data["after"]) if data["after"] else "")
+        if data["after"]:
+            self.set(f"{name}.d", brief(f"g{data['input'] or ''}", data["after"]))
 
     def on_enqueue(self, event, data):
         self.node(event.node, "ready", "ready", event.task)
@@ -205,13 +219,19 @@ class StepBuilder:
             self.turn[task] += 1
             self.ran[name] = ordinal(self.turn[task])
             self.running[task] = name
+            self.unpacked[task] = {}
             self.asked.discard(task)
             self.node(name, "run", "runs", task)
         else:
             self.node(name, "result", "is a result", task)
         self.set(f"t{task}.{name}.b", "")
 
+    def on_compute(self, event, data):
+        self.now.formula = explain(event.op, self.unpacked.get(event.task, {}), data["gradients"], data["results"])
+
     def on_unpack(self, event, data):
+        if "name" in data:
+            self.unpacked[event.task][data["name"]] = data["value"]
         for saved in self.timeline.saved.get(event.node, ()):
             if saved.data["name"].partition("[")[0] == data.get("name") or ("packed" in saved.data and "hook" in data):
                 wrong = data.get("saved") != data.get("now")
@@ -223,6 +243,7 @@ class StepBuilder:
 
     def on_accumulate(self, event, data):
         self.set(f"{event.node}.g", summarize(data["grad"]))
+        self.set(f"{event.node}.d", brief(self.timeline.called(event.node), data["grad"]))
         self.set(f"{event.node}.h", data["how"])
         if f"{data['storage']}.v" not in self.state:
             self.set(f"{data['storage']}.v", "0")

@@ -130,7 +130,7 @@ def keys(known):
 
 def listing(timeline: Timeline, steps: list[TimelineStep]) -> str:
     """All steps, as a list."""
-    lines = [line(timeline, step.event) for step in steps]
+    lines = [line(timeline, step.event, step.formula) for step in steps]
     return folded_list(f"All {len(lines)} steps", tag("ol", "".join(lines), role="list"))
 
 
@@ -140,8 +140,8 @@ def folded_list(summary, inner):
     return tag("details", tag("summary", summary) + box, cls="mg-list", open=True)
 
 
-def line(timeline: Timeline, event: Event) -> str:
-    """A step as an item of the list."""
+def line(timeline: Timeline, event: Event, formula: str) -> str:
+    """A step as an item of the list, with the formula that it computes, if that is known."""
     where = []
     if event.task is not None and len(timeline.tasks) > 1:
         where.append(f"backward {event.task}")
@@ -152,7 +152,8 @@ def line(timeline: Timeline, event: Event) -> str:
     place += tag("span", GLOSSES[event.kind], cls="mg-gloss")
     what = event.what if event.kind != "error" else f"{event.data['type']}: {event.data['message']}"     # in full
     why = tag("span", escape(event.why), cls="mg-why") if event.why else ""
+    worked = tag("code", escape(formula), cls="mg-formula") if formula else ""
     number = tag("span", f"{event.step} ", cls="mg-n")
     return tag("li", number + tag("span", event.kind, cls="mg-kind", data_kind=event.kind) + " " + node + place
-               + tag("code", escape(what), cls="mg-what") + " " + why, data_kind=event.kind, data_at=event.node or "",
+               + tag("code", escape(what), cls="mg-what") + " " + worked + why, data_kind=event.kind, data_at=event.node or "",
                style=f"margin-left:{event.depth}em" if event.depth else False)

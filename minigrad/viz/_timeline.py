@@ -4,6 +4,7 @@ The state of all panels is one flat dict: key -> text. Before the first step eve
 its event sets. To show step k, set the keys of all steps up to k. The keys:
 
     n2.s  n2.t          a node in the graph: its state, and the state in words
+    n2.v  n2.d          its value, with the program's name for it, and the gradient that has arrived
     e3.s  e3.t          edge 3: "now" or "passed", and the gradient on it
     t1.s  t1.q          task 1: "on" or "over", and its ready queue
     t1.n2.s  .w  .b     a node in the table of task 1: its state, its dependencies, its input buffer
@@ -20,18 +21,22 @@ Read next: ``_step_builder.py``, which builds the steps; ``_step_through.py``, w
 
 from typing import Any, NamedTuple
 
-from minigrad._debug.events import Event
+from minigrad._debug.events import Event, summarize
 from minigrad._debug.record import Record
+from minigrad.viz._formulas import formulas
 
-__all__ = ["Edge", "Quiz", "Saved", "Timeline", "TimelineStep"]
+__all__ = ["Edge", "Quiz", "Saved", "Timeline", "TimelineStep", "brief"]
+
+NARROW = 19         # the largest number of letters of a line in a box
 
 
 class Edge(NamedTuple):
-    """An edge of the graph: its node, its number there, and the node that it leads to."""
+    """An edge of the graph: its node, its number there, the node that it leads to, and the number of that node's output."""
 
     source: str
     number: int
     target: str
+    output: int
 
 
 class Saved(NamedTuple):
@@ -52,12 +57,13 @@ class Quiz(NamedTuple):
 
 
 class TimelineStep:
-    """One step: its event, the keys that it changes, and the question to ask before it."""
+    """One step: its event, the keys that it changes, the question to ask before it, and the formula that it computes."""
 
     def __init__(self, event: Event):
         self.event = event
         self.changes: dict[str, str] = {}
         self.quiz: Quiz | None = None
+        self.formula = ""
 
 
 class Timeline:
@@ -79,6 +85,8 @@ class Timeline:
         self.looks: dict[str, dict[str, Any]] = {}  # storage -> dtype and shape of a tensor on it
         self.turns: dict[tuple[int | None, str | None], int] = {}     # (task, node) -> the step of its turn
         self.errors: dict[int | None, Event] = {}    # task -> the error that it ended with
+        self.rooms: dict[str, int] = {}     # key -> the largest number of letters of its text
+        self.values: dict[str, dict[str, Any]] = {}     # node -> its result, or the tensor of a leaf, if some node has read it
         for event in self.events:
             self.see(event)
 
@@ -95,10 +103,21 @@ class Timeline:
                 self.add_node(item)
         elif event.kind == "dequeue":
             self.turns[event.task, event.node] = event.step
+        elif event.kind == "unpack" and "name" in data and data["saved"] == data["now"]:
+            self.values.setdefault(self.source_of(event.node, data["name"]), data["value"])
         elif event.kind == "accumulate":
             self.looks.setdefault(data["storage"], data["grad"])
         elif event.kind == "error":
             self.errors[event.task] = event
+
+    def source_of(self, node, name):
+        """The node whose first result `node` has saved as `name`: itself, or the one behind an edge. Empty if that is not known."""
+        _, rules, names = formulas(self.ops[node])
+        for i, (letter, _) in enumerate(rules):
+            if names.get(letter) == name and (node, i) in self.edge:
+                edge = self.edges[self.edge[node, i]]
+                return "" if edge.output else edge.target
+        return node if rules and names.get("z") == name else ""
 
     def add_node(self, item):
         """Collect the edges, the saved values and the leaf of a node of a backward."""
@@ -109,10 +128,10 @@ class Timeline:
         if "leaf" in item:
             self.leaves[name] = item["leaf"]["storage"]
             self.looks.setdefault(item["leaf"]["storage"], item["leaf"])
-        for i, (following, _) in enumerate(item["next"]):
+        for i, (following, output) in enumerate(item["next"]):
             if following is not None and (name, i) not in self.edge:
                 self.edge[name, i] = len(self.edges)
-                self.edges.append(Edge(name, i, following))
+                self.edges.append(Edge(name, i, following, output))
         if name not in self.saved:      # the first entry: a later one may have fewer, after a release
             self.saved[name] = [Saved(f"{name}:{i}", name, entry) for i, entry in enumerate(item["saved"])]
             for entry in item["saved"]:
@@ -124,6 +143,12 @@ class Timeline:
         leaf = self.leaves.get(node)
         return self.names.get(node, "") if leaf is None else f"{self.names.get(leaf, 'leaf')}.grad"
 
+    def with_value(self, node: str) -> str:
+        """The result of a node and its name in the program, as ``h = 4``; of a leaf, the leaf. Empty if it is not known."""
+        leaf, value = self.leaves.get(node), self.values.get(node)
+        called = self.names.get(node if leaf is None else leaf, "")
+        return brief(called, value) if value is not None else called if leaf is None else ""
+
     def title(self, node: str) -> str:
         """The name of a node and its op."""
         return f"{node} {self.ops[node]}"
@@ -131,3 +156,9 @@ class Timeline:
     def storage(self, name: str) -> str:
         """The name of a storage, with the program's name for it."""
         return f"{name} {self.names[name]}" if name in self.names else name
+
+
+def brief(called: str, value: dict[str, Any]) -> str:
+    """A tensor and its name as a line in a box: with its numbers, or with its shape if they are too long."""
+    line = f"{called} = {summarize(value)}".strip()
+    return line if len(line) <= NARROW else f"{called}: {value.get('shape', '')}" if called else ""
