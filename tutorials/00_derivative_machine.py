@@ -467,7 +467,7 @@ def check_partial(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_partial([3.0,     # b is a constant
                1.0,     # a sum passes each step on as it is
                12.0,    # two paths: a b + a b
@@ -499,7 +499,7 @@ def check_neuron(neuron):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def neuron_solution(w1, w2, b, x1, x2, t):
     y = math.tanh(w1 * x1 + w2 * x2 + b)
     z_ = (1 - y * y) * 2 * (y - t)
@@ -537,7 +537,7 @@ def check_adjoints(adjoints):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def adjoints_solution(lines):
     found = {lines[-1][0]: 1.0}
     for name, inputs in reversed(lines):

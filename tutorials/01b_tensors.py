@@ -470,7 +470,7 @@ def check_gradients(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_gradients([[1.0, 1.0, 1.0],       # a sum copies
                  [2.0, 2.0, 2.0],       # 6, divided by the number of elements
                  [4.0, 4.0, 4.0],       # each element is in four rows
@@ -499,7 +499,7 @@ def check_outer(outer_vjp):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def outer_vjp_solution(g, a, b):
     return g @ b, g.mT @ a      # a_i is in row i, each time with a factor b_j
 
@@ -535,7 +535,7 @@ def check_shares(shares_vjp):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def shares_vjp_solution(g, x):
     s = x.sum(1, keepdim=True)
     return (g - (g * x / s).sum(1, keepdim=True)) / s

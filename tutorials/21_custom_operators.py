@@ -592,7 +592,7 @@ def check_when(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_when(["backward",
             "never",            # nothing requires a gradient, so there is no node
             "forward",          # the schema says Tensor, and not Tensor[]
@@ -636,7 +636,7 @@ def check_running(running_backward):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def running_solution(ctx, g, of_places):
     (places,) = ctx.saved_tensors
     return mg.zeros_like(g).index_add(0, places, g)     # out[places] = g would lose some
@@ -671,7 +671,7 @@ def check_solve(make_solve):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def make_solve_solution():
     @custom_op("tutorial::solve", mutates_args=())
     def solve(A: mg.Tensor, b: mg.Tensor) -> mg.Tensor:

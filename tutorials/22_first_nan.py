@@ -469,7 +469,7 @@ def check_first(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_first(["nan",         # the slope inf of the root meets 2x = 0
              "inf",         # inf + 1
              "finite",      # the slope of log at 1 is 1
@@ -504,7 +504,7 @@ def check_entropy(entropy):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def entropy_solution(p):
     inside = mg.where(p > 0, p, 1.0)            # log 1 = 0, and the slope is finite
     return -mg.where(p > 0, inside * inside.log(), 0.0).sum()
@@ -544,7 +544,7 @@ def check_line(line_of_nan):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def line_of_nan_solution(program):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -515,7 +515,7 @@ def check_order(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_order(["D", "C", "B", "F", "A", "E"])
 
 # %% [markdown]
@@ -549,7 +549,7 @@ def check_activations(activations):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def activations_solution(net, x):
     found, handles = {}, []
 
@@ -607,7 +607,7 @@ def check_norms(watch_norms):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def watch_norms_solution(net, norms):
     def store(name):
         def hook(grads):
