@@ -505,7 +505,7 @@ print(x.grad, a.grad.item())
 # [autograd]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_library/autograd.py
 # [old]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_custom_op/autograd.py
 #
-# PyTorch's `opcheck` has no test for derivatives: there you call `gradcheck`. All names: {doc}`/reference/library`.
+# PyTorch's `opcheck` has no test for derivatives: there you call `gradcheck`. All names: {doc}`minigrad.library </reference/library>`.
 #
 # ## What goes wrong
 #

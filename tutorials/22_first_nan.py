@@ -411,7 +411,7 @@ assert len(told) == 2 and last[-1].strip() == "y = (x ** 1.5).sum()"
 # [h]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/anomaly_mode.h
 # [engine]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/csrc/autograd/engine.cpp
 #
-# All names are in {doc}`/reference/autograd`. What goes wrong without a nan: {doc}`/errors/does-not-learn`.
+# All names are in {doc}`minigrad.autograd </reference/autograd>`. What goes wrong without a nan: {doc}`/errors/does-not-learn`.
 #
 # ## What goes wrong
 #

@@ -250,7 +250,7 @@ assert "should be a Tensor or a tuple of Tensors" in str(told[0].message)
 # puts a hook before the others of its kind.
 #
 # `mg.nn.modules.module.register_module_forward_hook(f)`, and three functions with similar names, register a hook on *all* modules
-# of the program. These run before the hooks of a module. They are for debugging: see {doc}`/reference/nn`.
+# of the program. These run before the hooks of a module. They are for debugging: see {doc}`minigrad.nn </reference/nn>`.
 #
 # `register_backward_hook`, without "full", is older and deprecated. It is a hook on the last node of the forward, so `grad_input`
 # is about the inputs of this node, and not about those of the module.
