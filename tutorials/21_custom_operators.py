@@ -702,4 +702,5 @@ check_solve(make_solve_solution)
 # * The function returns **new** memory, and writes only to `mutates_args`. `opcheck` checks what a call does not.
 # * If `backward` computes with operations that have formulas, there is a second derivative.
 #
-# **Next:** [tutorial 17](17_your_own_cuda_op.py): the same, with a kernel for a GPU.
+# **Next:** [tutorial 17](17_your_own_cuda_op.py), the same with a kernel for a GPU; or [tutorial 22](22_first_nan.py), about a
+# number that spoils a training.

@@ -635,4 +635,4 @@ check_norms(watch_norms_solution)
 # * `register_multi_grad_hook` is for **parameters**: once per backward, with all gradients or the first. It takes its place among
 #   the tensor hooks, in the order of registration.
 #
-# **Next:** [tutorial 13](13_accumulation_hooks.py), how a hook knows that no more gradients will come.
+# **Next:** [tutorial 24](24_functional.py), derivatives of a function from outside, without hooks.
