@@ -25,7 +25,7 @@ from sphinx import addnodes  # noqa: E402
 from sphinx.util.docutils import SphinxRole  # noqa: E402
 
 import minigrad as mg  # noqa: E402
-from tools.docs import picture, repository  # noqa: E402
+from tools.docs import picture, reading, repository  # noqa: E402
 from tools.docs.inventories import SITES  # noqa: E402
 
 project = "minigrad"
@@ -47,7 +47,7 @@ pygments_style, pygments_dark_style = "default", "github-dark"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx.ext.intersphinx",
               "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton", "tools.docs.search_index"]
-exclude_patterns = ["_made", "*/student"]       # student: downloads
+exclude_patterns = ["_made", "tutorials/_made", "*/student"]       # student: downloads
 mathjax_path = "mathjax/tex-svg.js"
 # What the CDN's default would ask for is not there: no other component is loaded.
 mathjax3_config = {"loader": {"load": []}, "options": {"enableMenu": False}}
@@ -205,6 +205,7 @@ def setup(app):
     app.add_role("name", Name())
     app.connect("doctree-read", draw_inline, priority=100)      # before Sphinx looks for the file in the folder of pages
     app.connect("doctree-read", mark_errors)
+    app.connect("doctree-read", reading.fold)
     app.connect("html-page-context", level_of_captions, priority=900)
     app.connect("html-page-context", edit_button, priority=900)
     app.connect("missing-reference", leave, priority=900)

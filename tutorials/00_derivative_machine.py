@@ -13,7 +13,7 @@
 # %% [markdown]
 # # A derivative is a machine that can be built
 #
-# **Time** 20 minutes, and as long again for the exercises. **Level** first steps. **You need** Python, and the derivative of a
+# **Time** 25 minutes, and as long again for the exercises. **Level** first steps. **You need** Python, and the derivative of a
 # function of one variable. **Afterwards** you can compute every derivative of a small network by hand, train it with plain Python
 # numbers, and say what `backward()` does.
 #
@@ -508,7 +508,8 @@ def neuron_solution(w1, w2, b, x1, x2, t):
 
 check_neuron(neuron_solution)
 
-# %% [markdown] **3. The machine.** Write `adjoints(lines)`. A line is a pair: the name of a value, and a list of its inputs, each
+# %% [markdown]
+# **3. The machine.** Write `adjoints(lines)`. A line is a pair: the name of a value, and a list of its inputs, each
 # a pair of a name and a factor. The lines are in a topological order, and the last one computes the result. Return a dict with
 # the adjoint of every name that has a path to the result. For the formula $u = a\,b$, $v = u + a$, $y = u\,v$ from above, the
 # lines are:

@@ -13,12 +13,12 @@
 # %% [markdown]
 # # From a derivative to a graph
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** beginner. **You need** partial derivatives and the chain rule,
+# for which there is [tutorial 0](00_derivative_machine.py), and a little Python. **Afterwards** you can write a reverse-mode
+# differentiator of twenty-one lines, and explain the words *node*, *edge* and *graph*.
+#
 # **The question.** A program computes a number from other numbers. How can it find out how the result changes with each
 # input, if nobody gives it a formula for the derivative of the whole?
-#
-# You need: partial derivatives and the chain rule, for which there is [tutorial 0](00_derivative_machine.py), and a little
-# Python. You get: a working reverse-mode differentiator of
-# twenty-one lines, and then the three concepts of PyTorch and minigrad: *node*, *edge*, *graph*.
 #
 # The example of this whole tutorial is
 #

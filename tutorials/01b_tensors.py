@@ -426,7 +426,8 @@ mg.utils.source.source_of("ops/nn/softmax.py", "Softmax")
 with mg.testing.expect_error(RuntimeError, code="MG-E204"):
     mg.zeros(4, 3) + mg.zeros(4)
 
-# %% [markdown] **The shapes do go together, but should not.** This is the bad case. Results of a network often have the shape
+# %% [markdown]
+# **The shapes do go together, but should not.** This is the bad case. Results of a network often have the shape
 # `[4, 1]`, and targets the shape `[4]`. Broadcasting makes a table of all pairs, without a message. The loss is wrong, and the
 # training does not work:
 
@@ -443,7 +444,8 @@ for differences in (results - targets, results.squeeze(1) - targets):
 with mg.testing.expect_error(RuntimeError, code="MG-E260"):
     check(softmax, lambda g, z: g * softmax(z), mg.zeros(1, 3).double().requires_grad_())
 
-# %% [markdown] **gradcheck in float32.** It has too few digits for small steps, so a right formula can fail:
+# %% [markdown]
+# **gradcheck in float32.** It has too few digits for small steps, so a right formula can fail:
 # {doc}`/errors/gradcheck-float32`. More about shapes: {doc}`/errors/shapes`.
 #
 # ## Exercises

@@ -13,12 +13,12 @@
 # %% [markdown]
 # # The engine: who waits for whom
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** beginner. **You need** *node*, *edge* and *graph*, from
+# [tutorial 1](01_derivative_to_graph.py). **Afterwards** you can write an engine of some twenty lines, explain why three simpler
+# engines are wrong, and find the four files of minigrad that contain the engine.
+#
 # **The question.** There is a graph of nodes and edges, and a gradient at its end. In which order must the nodes run, and
 # what must have arrived at a node before it can run?
-#
-# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py). You get: three engines that are easy to
-# write but wrong, each with a program that shows the fault; the right engine, in some twenty lines; and the four files of
-# minigrad that contain it.
 #
 # Our example has one value that is used twice:
 #
@@ -131,6 +131,8 @@ for rungs in (1, 2, 4, 8, 12):
 # %% [markdown]
 # Each rung has two nodes, and doubles the calls. Sixty rungs would need more than $10^{18}$ calls. Real networks look like this:
 # in a residual block, `x = x + f(x)`, the input takes two ways.
+#
+# ### Deeper: two more faults
 #
 # There are two more faults. A chain needs as many nested calls as it has nodes, and Python's stack ends at about a thousand:
 
@@ -260,9 +262,12 @@ print(run(kept_on_nodes, y))
 print(run(kept_on_nodes, y))
 
 # %% [markdown]
-# The first run left its gradients on the nodes, and the second run added to them. The solution seems clear: set them to zero
-# first. Here is the engine with that line. It is now a generator that pauses before each node, so that we can do something in
-# between.
+# The first run left its gradients on the nodes, and the second run added to them.
+#
+# ### Deeper: set them to zero first
+#
+# The solution seems clear: set them to zero first. Here is the engine with that line. It is now a generator that pauses before each
+# node, so that we can do something in between.
 
 # %%
 def cleared(root, g):
@@ -324,6 +329,8 @@ added(nested, cleared, both)
 # Both are wrong, and the fault of the second is easy to follow. When the outer run comes to $h$, the gradient that it has
 # collected is on the node. The inner run sets it to zero, because it needs the place itself.
 #
+# ### A gradient belongs to the run
+#
 # A gradient on its way belongs to the *run*, and not to the graph. A graph can have many runs, even at the same time. minigrad
 # and PyTorch call a run a **task**.
 #
@@ -380,7 +387,8 @@ for node, number in count(y.grad_fn).items():
 # ![Four nodes in the middle of a backward. The product has run and sent two gradients. The sine has got its only one, so it is
 # ready. The node of h has got one of two: it waits. The leaf has got none of two: it waits.](pictures/waiting.svg)
 #
-# Now all the programs that went wrong above:
+# Now all the programs that went wrong above. Some are from the parts that are folded: a deep chain, two runs one after the other,
+# two runs in turns, and one run inside another:
 
 # %%
 def right(root, g):
@@ -395,7 +403,7 @@ added(in_turns, engine, both)
 added(nested, engine, both)
 
 # %% [markdown]
-# ## What it costs
+# ## Deeper: what it costs
 #
 # The first walk looks at every edge once. The second walk calls every node once and sends one gradient along every edge. The cost
 # is linear in the size of the graph, and does not depend on the number of paths. Here are minigrad's own runs, from its record:
@@ -441,7 +449,7 @@ for event in r.events:
               f"{event.node} {event.op:<15} {event.what}{why}")
 
 # %% [markdown]
-# ## Which of the ready nodes?
+# ## Deeper: which of the ready nodes?
 #
 # Often several nodes are ready. Each has its complete gradient, so the engine may run any of them: the result is the same.
 # minigrad and PyTorch take the node that was **created last**. So the backward visits the operations of the forward in reverse,
@@ -516,7 +524,7 @@ print(f"minigrad:    dy/dx = {x.grad.item():8.4f}")
 # %% [markdown]
 # So the counts decide *whether* a node can run. The numbers only decide which of the ready nodes comes first.
 #
-# ## Buffers with several slots
+# ## Deeper: buffers with several slots
 #
 # Our buffer held one number. But an operation may have several results, and then its node needs several gradients: the
 # buffer has a **slot** for each. The number in an edge says which slot to use.
@@ -533,7 +541,7 @@ for event in r.events:
 # Nothing used the third result, so its slot stays empty. A node must be able to handle this: here the gradient of the unused
 # result counts as zero.
 #
-# ## A backward within a backward
+# ## Deeper: a backward within a backward
 #
 # A hook may call backward, and one kind of [checkpointing](11_checkpointing.py) does so too. This call is a second task, which
 # runs to its end before the call returns. The two tasks must not disturb each other. This is `nested` from above, on the real
@@ -587,6 +595,8 @@ mg.utils.source.source_of("_core/engine/dependencies.py", "compute_dependencies"
 mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run")
 
 # %% [markdown]
+# ### Deeper: deliver, the queue, the stamp
+#
 # The engine delivers the results of a node edge by edge. Note that a gradient of None also reduces the count. A formula may
 # return None when there is nothing to send, and the next node must not wait for ever.
 
@@ -624,6 +634,12 @@ mg.utils.source.source_of("_core/engine/dependencies.py", "claim")
 # >>> with torch.no_grad():
 # ...     nodes[0](torch.tensor(1.0))
 # (tensor(4.), tensor(-0.7568))
+#
+# ```
+#
+# ### Deeper: our engine on PyTorch's nodes, and where PyTorch's is
+#
+# ```python
 # >>> def engine(root, g):
 # ...     waits, to_do, buffers, ready = {root: 0}, [root], {root: g}, [root]
 # ...     while to_do:
@@ -694,6 +710,8 @@ print("a:", a.grad, "  b:", b.grad)
 
 # %% [markdown]
 # So after an error that you catch, clear the gradients before you go on.
+#
+# ### Deeper: more errors
 #
 # **A call outside of a backward.** You can add a callback for the end of a task, or ask which nodes the task will run. Both work
 # only while a task is running:

@@ -13,11 +13,12 @@
 # %% [markdown]
 # # Leaves, and where gradients end
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** beginner. **You need** *node*, *edge* and *graph*, from
+# [tutorial 1](01_derivative_to_graph.py), and the steps of a training loop with an optimizer. **Afterwards** you can say which
+# tensors get a `.grad`, what a backward does to it, and why a training loop that looks right may train nothing.
+#
 # **The question.** A backward passes gradients (in the books also *adjoints*) from node to node. Where do they end? Why does one
 # tensor have a `.grad` afterwards, while another has None? And why does a training loop that looks right sometimes train nothing?
-#
-# You need: *node*, *edge* and *graph*, from [tutorial 1](01_derivative_to_graph.py), and the steps of a training loop with an
-# optimizer. You get: the node at the end of every path, what exactly it does to `.grad`, and four ways to lose a parameter.
 #
 # Our example is a product of a parameter and some data, with a loss behind it:
 
@@ -130,6 +131,8 @@ print(mg.autograd.graph.get_gradient_edge(w).node is node)
 # This is where contributions meet. If `w` is used five times, five edges lead to one node, and the engine runs the node once,
 # with the sum.
 #
+# ### Deeper: how an operation finds the node
+#
 # How does an operation find the node? The leaf has a *weak* reference to it, which does not keep it alive. The node has a strong
 # reference to the leaf. If both were strong, the leaf and its node would keep each other alive, and reference counting would
 # never free them. So the node lives as long as some graph leads to it. When the last graph is freed, the node is freed too, and
@@ -210,6 +213,8 @@ w.grad = u.grad = None
 print([kind for kind, _ in how(lambda: (w + u).sum().backward())])
 
 # %% [markdown]
+# ### Deeper: reference counts, and create_graph
+#
 # How does minigrad know that something else holds the tensor? It asks Python for the reference counts of the tensor and of its
 # array. It expects one reference to each; one more means another owner. The layout must fit, too. `.grad` should have the same
 # memory layout as its leaf, because an optimizer walks over both together. A gradient that comes through a transpose does not.
@@ -307,7 +312,7 @@ print("without zero_grad:", gradients(clear=False))
 # The second line shows the effect of a forgotten `zero_grad()`. There is no error, but each step also includes all gradients of
 # the steps before.
 #
-# ### None or zeros?
+# ### Deeper: none or zeros?
 #
 # `zero_grad()` sets `.grad` to None. `zero_grad(set_to_none=False)` writes zeros into it. If every loss uses every parameter,
 # both give the same numbers. Three things differ.
@@ -359,7 +364,7 @@ for set_to_none in (True, False):
 # *Other references.* Your program may have stored the tensor `.grad` in another variable. Zeros change this tensor, too; None
 # does not.
 #
-# ## Gradients of a large batch, in small parts
+# ## Deeper: gradients of a large batch, in small parts
 #
 # Suppose that a batch of 6 does not fit into memory, but parts of 2 do. The gradient of a sum is the sum of the gradients, and
 # `.grad` is a sum. So run a backward for each part, and step once:
@@ -400,7 +405,7 @@ for rows in (6000, 2000):
     print(f"{rows} rows: {mg.debug.saved(loss).nbytes:7,} bytes saved for the backward")
 
 # %% [markdown]
-# ## The gradient of a result
+# ## Deeper: the gradient of a result
 #
 # Sometimes you do want to look at `h.grad`. Say so before the backward:
 
@@ -569,6 +574,8 @@ layer.to(mg.float64)
 print(layer.weight is held, held.dtype, held.is_leaf)
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and loading a model again create new tensors. The gradients
 # arrive at the tensors of the loss. The optimizer holds the others, whose `.grad` remains None, and skips them.
 

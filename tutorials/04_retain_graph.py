@@ -13,11 +13,12 @@
 # %% [markdown]
 # # Backward a second time: retain_graph
 #
-# **The question.** Why can you call `backward` only once? What has the first call freed, when exactly, and when should it not?
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py), and from [tutorial 2](02_the_engine.py) that nodes run one after the other. **Afterwards** you can
+# say which values a backward frees and when, find which of four causes an error has, and correct the cause without
+# `retain_graph=True`.
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), and one fact of [tutorial 2](02_the_engine.py): nodes run one after the
-# other. You get: measurements of the memory that a graph keeps; the four causes of one of PyTorch's best known errors; and for
-# each cause, what to do instead of `retain_graph=True`.
+# **The question.** Why can you call `backward` only once? What has the first call freed, when exactly, and when should it not?
 
 # %%
 import weakref
@@ -160,7 +161,7 @@ print(len(freed.events), "steps and", len(kept.events))
 print("only without:", [f"{e.kind} {e.op}" for e in freed.events if e.kind not in kinds])
 
 # %% [markdown]
-# ## Some graphs allow a second backward
+# ## Deeper: some graphs allow a second backward
 #
 # **Predict.** Which of these allow a second backward? `(w + 1).sum()`, `(w * 2).sum()`, `w.exp().sum()`, `w.relu().sum()`,
 # `w.reshape(1, 2).sum()`, `(w - w).mean()`.
@@ -336,7 +337,7 @@ print(mg.debug.saved(second))
 # `create_graph=True` retains the graph too, unless you say otherwise: you will differentiate the gradient, and this uses the same
 # nodes again ([tutorial 5](05_double_backward.py)).
 #
-# ## In two halves
+# ## Deeper: in two halves
 #
 # A node frees its values when it has *run*. `autograd.grad` runs only the nodes between its outputs and its inputs. The rest of
 # the graph keeps its values, and you can continue from there:
@@ -354,7 +355,7 @@ print(w.grad)
 # No node ran twice, so there was nothing to retain. In this way you can look at a gradient on its way, or change it, or split a
 # model between two machines.
 #
-# ## A step of a GAN
+# ## Deeper: a step of a GAN
 #
 # A GAN has two networks, two losses and one shared part, and many people meet the error there. The generator makes something from
 # noise, and the discriminator scores it. The discriminator's loss is small if the score is low, the generator's loss if it is

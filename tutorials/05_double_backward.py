@@ -13,12 +13,13 @@
 # %% [markdown]
 # # create_graph and double backward
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py), the order of nodes ([tutorial 2](02_the_engine.py)), and `retain_graph` ([tutorial
+# 4](04_retain_graph.py)). **Afterwards** you can compute second derivatives and products with a Hessian, add a penalty on a
+# gradient to a loss, and say what this keeps in memory.
+#
 # **The question.** The backward is a program too: it computes a gradient. Can we differentiate this program? What must be kept for
 # it, and what does it cost?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py), the order of nodes from [tutorial 2](02_the_engine.py), and the meaning of
-# `retain_graph` from [tutorial 4](04_retain_graph.py). You get: second derivatives, products with a Hessian, Newton's method, a
-# penalty on a gradient; and the cases in which a second derivative is an error, or zero, or silently wrong.
 #
 # Our example has well-known derivatives:
 #
@@ -256,7 +257,7 @@ print(f"after the second backward    {mg.debug.saved(g).nbytes:6,} bytes")
 # The last call was an ordinary one. It has freed everything on its way, which here was both graphs. To run another backward from
 # `y` or from `g`, we would have needed `retain_graph=True`.
 #
-# ### The cycle of `backward(create_graph=True)`
+# ### Deeper: the cycle of `backward(create_graph=True)`
 #
 # `backward` puts the gradient into `.grad`. With `create_graph=True` the gradient has a graph, the graph ends at the leaf, and
 # the leaf holds its gradient. This is a reference cycle. minigrad warns about it once, as PyTorch does:
@@ -331,7 +332,7 @@ print(H)
 # product with $v = (1, 1, 1)$: the sums of the rows. It is the diagonal of $H$ only if $f$ has no terms that combine different
 # variables.
 #
-# ### Newton's method
+# ### Deeper: Newton's method
 #
 # To find where a derivative is zero, step by $-f'/f''$. For $f(t) = e^t - 2t$ that is at $t = \ln 2$:
 
@@ -377,7 +378,7 @@ for name, values in (("grad   ", by_grad.flatten().tolist()), ("nudging", by_nud
 # The sum over the points is correct here: the output of one point does not depend on another point, so row $i$ of `slope` is the
 # slope at point $i$.
 #
-# ## Higher orders
+# ## Deeper: higher orders
 #
 # Each gradient is again a function with a graph. How large do the graphs become?
 
@@ -410,7 +411,7 @@ print("sin(exp x)   ", sizes(lambda x: x.exp().sin(), 7))
 # factors of 1 stay, and equal terms are computed several times. So a second derivative costs a small multiple of a first
 # derivative. For a tenth derivative, use another method, such as arithmetic with power series.
 #
-# ## Kinks
+# ## Deeper: kinks
 #
 # `relu` is $0$ to the left and $x$ to the right. Its slope is 0 or 1, which is constant nearly everywhere:
 
@@ -451,7 +452,7 @@ print("but", grad(g, z, materialize_grads=True)[0])
 # And in $y = 2z$ the slope has no graph at all, as we saw. A program that should work for every function has to handle both
 # cases: the first with `materialize_grads=True`, the second with a test of `g.requires_grad`. (See exercise 2.)
 #
-# ## A Function of your own
+# ## Deeper: a Function of your own
 #
 # A `Function` is an operation whose backward you write ([tutorial 14](14_function.py)). The same engine runs your backward, in the
 # same mode. So it can be differentiated, if everything it computes with has a history: the gradient that arrives, and the tensors
@@ -602,6 +603,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
 
 # %% [markdown]
 # The same error appears if the first derivative is constant, as for `2 * x`, with or without the flag.
+#
+# ### Deeper: more cases
 #
 # **First and second derivative in one `.grad`.** Every backward adds to `.grad`. What is this number?
 

@@ -13,12 +13,12 @@
 # %% [markdown]
 # # Grad modes, detach, .data and inference
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py), and that a node saves values for its formula ([tutorial 4](04_retain_graph.py)). **Afterwards** you
+# can choose between `no_grad`, `detach`, `.data` and inference mode, and say which error a wrong choice gives.
+#
 # **The question.** We do not want to differentiate some steps of a program: an evaluation, the update of the parameters, a target
 # that should count as a constant. How do we keep them out of the graph, and what do we lose each time?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py), and that a node saves values for its formula ([tutorial
-# 4](04_retain_graph.py)). You get: a table of all the ways, computed by a program. For each way you learn when it is right, and
-# which error you get when it is not.
 #
 # A tensor has three things, and each way treats them differently:
 #
@@ -146,7 +146,7 @@ print("evaluate:", evaluate(now).requires_grad)
 print([(inside, mg.is_grad_enabled()) for inside in values()])
 
 # %% [markdown]
-# ### Per thread
+# ### Deeper: per thread
 #
 # The flag belongs to a thread. A new one starts with recording on, whatever the thread that started it was doing:
 
@@ -162,7 +162,7 @@ print("in the new thread:", seen)
 # So `no_grad()` around a pool of workers has no effect in the workers. Each worker must set the mode itself, for example with a
 # decorator on its function.
 #
-# ### What ignores the flag
+# ### Deeper: what ignores the flag
 #
 # Two things ignore the flag. A tensor that you create with `requires_grad=True` requires a gradient, because you said so. And a
 # backward has its own mode ([tutorial 5](05_double_backward.py)). So you can call it under `no_grad()`, as long as the forward
@@ -273,7 +273,7 @@ print("the gradient, which is wrong:", mg.autograd.grad(y.sum(), w)[0])
 # `clone()` is the opposite of both: new memory, its own counter, and a history. It is an operation like any other, with a
 # derivative of 1. For an independent copy without history, take both: `x.detach().clone()`.
 #
-# ## Views made under no_grad
+# ## Deeper: views made under no_grad
 #
 # A view shares memory *and* has a place in the graph: a write to the view gives its base a new history ([tutorial
 # 10](10_views_in_place.py)). Suppose the view was created under `no_grad`, and the write comes later. Should the write be
@@ -328,7 +328,7 @@ print((w + c).grad_fn.name(), (w * c.clone()).grad_fn.name(), c.clone().is_infer
 # Inside the mode, normal tensors stay normal. You can write to them, and the write is counted. `detach()` of a normal tensor, or
 # a view of it, is normal.
 #
-# ## The table
+# ## Deeper: the table
 #
 # Now a program computes the table. For each way we take a new computed `x`, and look at the result. Does it share the storage of
 # `x`, and does its version count writes to `x`? Does it have a history, and does it require a gradient (`grad?`)? Can a node save
@@ -544,6 +544,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
 
 # %% [markdown]
 # You get the same error, for the same reason, if the *forward* was under `no_grad()`.
+#
+# ### Deeper: more cases
 #
 # **A view created under `no_grad()`.** The view says that it requires a gradient, and so does a result computed from it. The
 # backward runs, but no gradient arrives anywhere:

@@ -13,11 +13,11 @@
 # %% [markdown]
 # # Saved tensors: what each operation keeps, and why
 #
-# **The question.** A backward needs numbers from the forward. Which numbers, who keeps them, and for how long?
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py), and when saved values are freed ([tutorial 4](04_retain_graph.py)). **Afterwards** you can predict
+# what an operation saves, say who keeps it alive, and compute the bytes that a network saves.
 #
-# You need: [tutorial 1](01_derivative_to_graph.py), and from [tutorial 4](04_retain_graph.py) when saved values are freed. You
-# get: for every operation, the reason for what it saves; a function of eight lines that predicts it; and the bytes that a network
-# saves, layer by layer.
+# **The question.** A backward needs numbers from the forward. Which numbers, who keeps them, and for how long?
 #
 # The example of this whole tutorial is
 #
@@ -117,6 +117,8 @@ print("c * c:", (c * c).grad_fn)
 # So look at the operands that require a gradient, and at what *their formulas* need. If the other factor is a Python number, there
 # is no tensor to keep; and if no operand requires a gradient, there is no node.
 #
+# ### Deeper: a product of matrices
+#
 # For matrices this matters. `a @ m` is a product, so it keeps the other factor as well. Let `a` be the large thing that went
 # through a layer, a batch of 256 rows, and `m` the small matrix of its parameters:
 
@@ -175,7 +177,7 @@ for f in (mg.relu, mg.tanh, mg.sin):
 # Relu shows the first two reasons. Its formula needs to know only where the input was positive. The result contains this
 # information too, and the next layer saves the result anyway.
 #
-# ## A shape, or nothing
+# ## Deeper: a shape, or nothing
 #
 # Operations that only move numbers, or add them up, do not need the values:
 
@@ -196,7 +198,7 @@ print("max  ", saved(t.max(1).values))
 print("index", saved(t[:, mg.tensor([0, 3])]))
 
 # %% [markdown]
-# ## The rule says so
+# ## Deeper: the rule says so
 #
 # Where does minigrad define what is saved? Only in the formulas. They are functions, and their **parameters** are the values that
 # they need. Here are the rules for the product and for the exponential. `g` is the gradient that arrives, `x` and `y` are the
@@ -281,6 +283,8 @@ sine = u.sin()
 print(sine.grad_fn._saved_self is u)
 
 # %% [markdown]
+# ### Deeper: handles
+#
 # For each `_saved_` name there is a name with `_raw_saved_`. It does not return the tensor, but a handle to its place in the node.
 # With the handle you can read the tensor later, or register hooks that pack it ([tutorial 8](08_packing.py)).
 
@@ -289,7 +293,7 @@ handle = sine.grad_fn._raw_saved_self
 print(handle.unpack() is u)
 
 # %% [markdown]
-# ### A saved result
+# ### Deeper: a saved result
 #
 # A saved result is a problem. A result holds its node, as `grad_fn`. If the node also held the result, they would hold each other.
 # Python frees an object when its last reference is gone, but in such a **cycle** one reference always remains:
@@ -404,6 +408,8 @@ for batch in (1, 16, 256, 1024):
     print(f"batch {batch:>5}: {kept:>9,} bytes saved, {own:>7,} bytes of parameters")
 
 # %% [markdown]
+# ### Deeper: parameters, images, no_grad
+#
 # The memory for parameters is fixed: the parameters, their gradients, and two averages for an optimizer such as Adam. Together
 # this is four times the size of the parameters. Activations grow with the batch. In a convolution they also grow with the image,
 # since the same few parameters are used at every position:
@@ -581,6 +587,8 @@ print([f"{value:.4f}" for value in x.grad.tolist()],
       [f"{2 * math.cos(value):.4f}" for value in x.tolist()])
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **A tensor that must not be saved.** A tensor from `inference_mode` ([tutorial 6](06_grad_modes.py)) has no version, so a node
 # could not notice a write to it. If a formula needs the tensor, you get an error; otherwise you get none:
 

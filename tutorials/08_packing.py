@@ -13,11 +13,12 @@
 # %% [markdown]
 # # Packing: saved tensors, smaller or elsewhere
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial 7](07_saved_tensors.py).
+# **Afterwards** you can write two hooks that see every saved tensor, halve the memory of saved tensors, and say why the obvious way
+# needs more memory.
+#
 # **The question.** Between the forward and the backward, nothing reads the saved tensors of a graph. Can they be smaller in the
 # meantime, or be stored somewhere else?
-#
-# You need: [tutorial 7](07_saved_tensors.py). You get: two hooks that see every saved tensor; half precision and a disk as ways to
-# store it; the measured cost of each; and the reason why the obvious way needs *more* memory than doing nothing.
 #
 # Our example is a network of eight layers, $h_{i+1} = \tanh(h_i W_i)$, on 4,096 rows of 64 numbers. Each $h_i$ takes $4096 \cdot 64
 # \cdot 4$ bytes: one mebibyte.
@@ -160,7 +161,7 @@ s.backward()
 print(calls.count("pack"), calls.count("unpack"))
 
 # %% [markdown]
-# ### Values in, the same place in the graph
+# ### Deeper: values in, the same place in the graph
 #
 # The result of `unpack` gives the *values*. The node also remembers the tensor's place in the graph, so a second derivative works
 # through a packed tensor:
@@ -276,7 +277,7 @@ for context in (hooks(half, whole), Packing(half, whole)):
 # %% [markdown]
 # Half of it, as it should be. The gradients are better as well, since the data and the weights are no longer rounded.
 #
-# ## On disk
+# ## Deeper: on disk
 #
 # The object that `pack` returns need not contain numbers: a file name is enough. The file must be deleted when it is no longer
 # needed. So we delete it together with an object: `weakref.finalize` calls a function when this object is freed.
@@ -322,7 +323,7 @@ loss.backward()
 print(len(os.listdir(folder.name)), "files")
 
 # %% [markdown]
-# ## In the memory of the host
+# ## Deeper: in the memory of the host
 #
 # The usual reason for packing is an accelerator with a small memory in a machine with a large memory. `save_on_cpu` is a pair of
 # hooks for this: it copies to the host, and back when the tensor is needed. Here is all of it:
@@ -344,7 +345,7 @@ print("save_on_cpu(pin_memory=True):", mebibytes(on_cpu(pin_memory=True)))
 # The same happens with an accelerator: a tensor that two nodes have saved is copied twice, and parameters are copied although they
 # stay on the device.
 #
-# ## Which hooks are called
+# ## Deeper: which hooks are called
 #
 # Contexts can be nested. Only the **innermost** pair is called; the pairs are not combined.
 
@@ -515,6 +516,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E128"):
     y.grad_fn._raw_saved_self.register_hooks(half, whole)
 
 # %% [markdown]
+# ### Deeper: mistakes without an error
+#
 # The other mistakes raise no error.
 #
 # **A write is not noticed.** With hooks, versions are not compared. If the packed object shares memory with the tensor, as

@@ -13,12 +13,13 @@
 # %% [markdown]
 # # Version counters, and "modified by an inplace operation"
 #
+# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py); that a node saves values for its formula ([tutorial 7](07_saved_tensors.py)); and in-place
+# operations (`y += 1`, `y.mul_(2)`, `y[0] = 5`). **Afterwards** you can say how the engine notices a write, predict which writes
+# are harmless, and correct a program that is refused.
+#
 # **The question.** A node saves a tensor for the backward. Before the backward runs, the program overwrites that tensor. How
 # does the engine notice? And why does it accept some writes, and refuse others that change nothing?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py); that a node saves values for its formula ([tutorial
-# 7](07_saved_tensors.py)); and in-place operations (`y += 1`, `y.mul_(2)`, `y[0] = 5`). You get: the mechanism, which is a
-# number and a comparison; a table of harmless writes; and a quiz of eight programs.
 #
 # ## A wrong gradient
 #
@@ -286,6 +287,8 @@ for name, operation in OPERATIONS.items():
 #
 # So `relu_()` after a linear layer works and saves memory, but `x.exp().relu_()` fails: the operation *before* the write decides.
 #
+# ### Deeper: values that no formula needs
+#
 # Another rule: values that no formula needs are not saved. A product saves each factor for the gradient of the *other* factor. If
 # the other factor needs no gradient, this factor is not saved:
 
@@ -308,7 +311,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
 # formula can also need tensors that require no gradient: a mask, a table of indices, a running mean. [Tutorial
 # 7](07_saved_tensors.py) shows what each operation saves.
 #
-# ## The check is cautious
+# ## Deeper: the check is cautious
 #
 # The engine compares *numbers of writes*, and not the written values. So it also refuses programs that would have been right:
 
@@ -410,7 +413,7 @@ with mg.autograd.graph.allow_mutation_on_saved_tensors():
 print(f"{'copy on demand':<14}", show(x.grad))
 
 # %% [markdown]
-# ## The optimizer between forward and backward
+# ## Deeper: the optimizer between forward and backward
 #
 # Here is a common cause of the error. A program carries a state from one iteration to the next. The first attempt failed with
 # "backward through the graph a second time" ([tutorial 4](04_retain_graph.py)), so the author added `retain_graph=True`:
@@ -448,7 +451,7 @@ print(train(detach=True))
 # The same happens with two losses and two steps, as with a generator and a discriminator. This order always works: first all
 # forwards and backwards that belong together, then the steps.
 #
-# ## Quiz
+# ## Deeper: a quiz of eight programs
 #
 # There are eight programs. Each takes a leaf `x` with two numbers, and returns a loss; then we call `backward`. Say for each
 # program: **does it raise an error? And if not, is the gradient right?** The answers are folded: `judge` runs the program, and
@@ -654,6 +657,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     y.sum().backward()
 
 # %% [markdown]
+# ### Deeper: NumPy, attributes, hooks, and a clone that comes too late
+#
 # **NumPy.** The array of a tensor shares its memory, and NumPy does not count writes. If you must write, report it afterwards:
 
 # %%

@@ -13,12 +13,12 @@
 # %% [markdown]
 # # Views and in-place writes: CopySlices
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py), and version counters ([tutorial 9](09_version_counters.py)). **Afterwards** you can compute the
+# gradient of an in-place write through a view, explain the node `CopySlices`, and say which views you cannot write to.
+#
 # **The question.** Two tensors share memory. A program writes through one of them, and the numbers of the other change too. How
 # does the gradient of the other tensor take this into account?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py), and version counters ([tutorial 9](09_version_counters.py)). You get: the few
-# numbers that define a view; the node for "a part of the base was overwritten", first computed by hand; the reason why a view gets
-# a new history only when the program reads it; and the views that you cannot write to, each with its reason.
 #
 # Our example has four numbers. A middle part of them is multiplied in place, through a view. $L$ is the loss.
 #
@@ -253,7 +253,7 @@ a[1:3] = w
 print(a.grad_fn.name(), x.grad.tolist(), w.grad.tolist())
 
 # %% [markdown]
-# ### Views of views, and one write after the other
+# ### Deeper: views of views, and one write after the other
 #
 # You can take a part in several steps. The base is the same, and the strides say where the part is. So there is one `CopySlices`,
 # for any number of views:
@@ -302,7 +302,7 @@ print(chain(a))
 print(x.grad.tolist(), w.grad.tolist())
 
 # %% [markdown]
-# ## The other views
+# ## Deeper: the other views
 #
 # The write went through `v`. An earlier view, `u`, overlaps with `v`, so its numbers have changed too. What about its history?
 
@@ -441,7 +441,7 @@ mg.utils.source.source_of("_core/mutation/views.py", "CopySlices.compute_by_kern
 mg.utils.source.source_of("_core/mutation/views.py", "refresh")
 
 # %% [markdown]
-# ## Why have it at all?
+# ## Deeper: why have it at all?
 #
 # We could write the same program without a write, and would need none of this. But there are two reasons for it. The first is
 # that people write such programs:
@@ -566,6 +566,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E120"):
     second.sum()
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **The view was created under `no_grad`.** Should the write be recorded? The mode of the view and the mode of the write disagree, so
 # minigrad does not guess:
 

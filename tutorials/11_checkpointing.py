@@ -13,12 +13,13 @@
 # %% [markdown]
 # # Checkpointing: recompute instead of saving
 #
+# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py) and [tutorial 2](02_the_engine.py); hooks on saved tensors ([tutorial 8](08_packing.py)) are
+# explained in a line. **Afterwards** you can trade memory for time with checkpoints, choose the number of segments, and name the
+# mistakes of a program that runs twice.
+#
 # **The question.** A network saves tensors of each layer until the backward. Could it save less, and compute the rest again when
 # the backward needs it?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py) and [tutorial 2](02_the_engine.py); hooks on saved tensors ([tutorial 8](08_packing.py)) are used here, and
-# explained in a line. You get: how much memory can be traded for how much time; a checkpoint of twenty lines, made of two hooks;
-# another one, made with a Function; and the mistakes that are possible when a program runs twice.
 #
 # Our example is a chain of 64 layers. A real layer would have weights. Ours is a sine, and it counts how often it runs:
 
@@ -262,7 +263,7 @@ mg.debug.saved(checked)
 mg.viz.draw(checked, names={"u": u, "checked": checked})
 
 # %% [markdown]
-# ### It stops early
+# ### Deeper: it stops early
 #
 # Look at `in_segments` above: 64 layers ran in the forward, and 120 in total, not 128. In each of the 8 segments, the last layer did
 # not run again. The backward needs its *input*, which was saved, but not its result. So the second run stops as soon as the last
@@ -280,7 +281,7 @@ for early in (True, False):
 # How can minigrad stop your function in the middle? When the hook has received the last tensor, it raises an exception, which is
 # caught around the function.
 #
-# ### Randomness is repeated
+# ### Deeper: randomness is repeated
 #
 # Dropout sets a random half of the numbers to zero. If the second run drew other random numbers, it would drop other elements, and
 # the gradient would belong to a function that was never computed. Our `by_hand` has this fault:
@@ -354,7 +355,7 @@ with mg.debug.record() as unchecked:
 mg.viz.diff(recorded, unchecked, labels=("checkpoint", "without"))
 
 # %% [markdown]
-# ## The other kind: reentrant
+# ## Deeper: the other kind: reentrant
 #
 # PyTorch had `checkpoint` before it had hooks on saved tensors. The older way is to hide the segment behind a single node: a
 # Function ([tutorial 14](14_function.py)), whose forward runs `f` without recording anything, and whose backward runs it again with recording,
@@ -423,7 +424,7 @@ with mg.testing.expect_error(ValueError, code="MG-E163"):
     checkpoint(lambda h, factor: (h * factor).sin(), u, factor=2.0, use_reentrant=True)
 
 # %% [markdown]
-# ## Keep some, compute the others again
+# ## Deeper: keep some, compute the others again
 #
 # A matrix product is expensive, a sine is cheap, and their results take the same memory. So it may be best to keep the products and
 # recompute the rest. This is **selective checkpointing**: for each operation, a policy says whether its result is kept.
@@ -590,6 +591,8 @@ factor = math.asin(y.item())
 print(f"is {t.grad.item():.4f}, should be {factor * math.cos(factor):.4f}")
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **The program writes to an argument.** The second run needs the old values of the arguments. Arguments are kept like saved tensors,
 # with their version ([tutorial 9](09_version_counters.py)). So every write to them is noticed:
 

@@ -13,12 +13,13 @@
 # %% [markdown]
 # # Tensor hooks and node hooks: the order
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py); that a node waits for all its gradients ([tutorial 2](02_the_engine.py)); and the `AccumulateGrad`
+# of a leaf ([tutorial 3](03_leaves.py)). **Afterwards** you can see and change gradients on their way, say in which order hooks are
+# called, and log the gradient norms of a network.
+#
 # **The question.** `backward()` is one call, and all intermediate gradients are gone when it returns. How can a program see them on
 # the way, or change them? And if several functions wait for the same gradient, which comes first?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py); of [tutorial 2](02_the_engine.py) that a node waits for all its gradients; and what an
-# `AccumulateGrad` is ([tutorial 3](03_leaves.py)). You get: the complete order, found by a program that logs it, and three tools made of it:
-# a log of gradient norms, clipping, and an alarm for gradients that explode.
 #
 # Our example uses one value twice:
 #
@@ -280,7 +281,7 @@ for event in hooked.events:
         print(f"{event.step:3} {event.kind:<10} {event.node} {event.op:<14} {event.what}")
 
 # %% [markdown]
-# ### A hook removed
+# ### Deeper: a hook removed
 #
 # Registering a hook returns a **handle**. `handle.remove()` removes the hook. Here is the same program with this line added, and the
 # two runs side by side. Where do they begin to differ?
@@ -308,7 +309,7 @@ with x.register_hook(lambda g: print("in the block: ", g.item())):
 (x * 3).backward()                  # prints nothing
 
 # %% [markdown]
-# ## Which hooks are called at all
+# ## Deeper: which hooks are called at all
 #
 # `backward()` runs every node. `backward(inputs=...)` and `grad(...)` run only the nodes that lead to the inputs. `grad` does not even
 # run the nodes of the inputs: the gradient that reaches them *is* the result. What does this mean for hooks?
@@ -357,7 +358,7 @@ print("grad of h alone:  ", mg.autograd.grad(h * 2 + h * 5, h))
 print("grad of h and x:  ", mg.autograd.grad(h * 2 + h * 5, (h, x)))
 
 # %% [markdown]
-# ## Where hooks are stored
+# ## Deeper: where hooks are stored
 #
 # The hooks of a computed tensor are stored on its node. This has three consequences.
 #
@@ -464,7 +465,7 @@ for i, norm in norms:
 # Note the `i=i`. A lambda looks up names when it is called, so without it all hooks would report layer 11. Note also `.item()`: the
 # log keeps a number, and no tensor.
 #
-# ### Clipping
+# ### Deeper: clipping
 #
 # A hook that returns a shorter gradient clips it. `clip_grad_norm_` changes `.grad` after the backward. A hook works during the
 # backward, so all earlier layers get the clipped gradient:
@@ -491,7 +492,7 @@ clipped_forward(layers, norms, limit=5.0).backward()
 print([f"{norm:.1f}" for _, norm in norms])
 
 # %% [markdown]
-# ### An alarm
+# ### Deeper: an alarm
 #
 # A hook may raise an error. `backward()` then raises it, and no further node runs. This hook reports the first place where a gradient
 # became too large:
@@ -604,6 +605,8 @@ with mg.testing.expect_error(TypeError, code="MG-E111"):
     y.sum().backward()
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **There is no gradient to wait for,** or no `.grad`. Then registering the hook is an error:
 
 # %%

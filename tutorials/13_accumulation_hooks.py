@@ -13,13 +13,13 @@
 # %% [markdown]
 # # Hooks at the leaves: the optimizer step inside backward
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# 1](01_derivative_to_graph.py); that a node waits for all its gradients ([tutorial 2](02_the_engine.py)); and the node of a leaf
+# ([tutorial 3](03_leaves.py)). [Tutorial 12](12_hooks.py) has the other kinds of hooks. **Afterwards** you can run an optimizer
+# inside the backward, measure the memory that this saves, and explain why it is safe.
+#
 # **The question.** After a backward, all gradients are in memory, together as large as all the parameters, and wait for the
 # optimizer. Is this necessary? Each gradient was complete at some moment *during* the backward. It could be used and freed then.
-#
-# You need: [tutorial 1](01_derivative_to_graph.py); of [tutorial 2](02_the_engine.py) that a node waits for all its gradients; and the node of a leaf
-# ([tutorial 3](03_leaves.py)). [Tutorial 12](12_hooks.py) has the other kinds of hooks. You get: the hook that runs when a gradient has been added to
-# `.grad`, an optimizer that steps inside the backward, and what it saves, in bytes; a hook on several gradients at once; and
-# `GradientEdge`, which stands for the gradient of a tensor when the tensor itself is gone.
 #
 # Our example is a network of eight layers, with a weight of one mebibyte each ($2^{20}$ bytes):
 #
@@ -188,7 +188,7 @@ print("with the step inside, less than a fifth of that:", peak(many) < usual_ord
 # It does not grow with the number of layers. Interpreted it is 3 MiB: the gradient, and the memory for the step. Compiled it is
 # between 1 and 5 MiB, because compiled minigrad keeps a few freed arrays for reuse, and the result depends on how many there are.
 #
-# ### With an optimizer
+# ### Deeper: with an optimizer
 #
 # An optimizer of `mg.optim` makes a step for all its parameters together. So give each parameter its own optimizer. Each parameter
 # has its own state, such as the momentum, in both cases.
@@ -250,7 +250,7 @@ for event in r.events:
 # $W_2$ has its turn when its product has run, while the first layer is still to come. That is what makes the memory fall:
 # gradients come one by one, and so they can go one by one.
 #
-# ## Several gradients at once
+# ## Deeper: several gradients at once
 #
 # Sometimes you need several gradients: for the norm of all gradients of a layer, or to know that two heads of a network are both
 # done. A hook on several tensors should be called **once per backward**, when all their gradients are there. The obvious way is to
@@ -331,7 +331,7 @@ q.backward()
 #
 # The function cannot change the gradients: its return value is ignored.
 #
-# ## An edge instead of a tensor
+# ## Deeper: an edge instead of a tensor
 #
 # All these hooks are registered on tensors, and `autograd.grad` takes tensors, too. But the engine needs only two things of a tensor:
 # the node that its gradient goes to, and the number of the slot there, which is 0 unless the node has several results. This pair is
@@ -534,6 +534,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     (early + late).sum().backward()
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **A hook on several tensors, of which one requires no gradient.** It would wait for ever:
 
 # %%

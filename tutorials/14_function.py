@@ -13,12 +13,13 @@
 # %% [markdown]
 # # Function, and the five ways it goes wrong
 #
+# **Time** 25 minutes, and as long again for the exercises. **Level** for implementers. **You need** [tutorial
+# 1](01_derivative_to_graph.py), saved tensors ([tutorial 7](07_saved_tensors.py)) and version counters ([tutorial
+# 9](09_version_counters.py)). **Afterwards** you can write an operation with its own derivative, name five mistakes that are easily
+# made, and check your formulas.
+#
 # **The question.** We have an operation, and we know its derivative better than the chain rule does. How do we put it into the
 # graph? And what does the engine believe without checking it?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py); what a saved tensor is ([tutorial 7](07_saved_tensors.py)), and its version
-# ([tutorial 9](09_version_counters.py)). You get: an operation of your own with first and second derivatives and forward mode; five mistakes
-# that are easily made, each run and mended; and the habit of checking.
 #
 # Our example is the *softplus*, which is close to 0 for negative $x$, close to $x$ for positive, and smooth between:
 #
@@ -94,7 +95,7 @@ print("saved:", node.saved_tensors[0] is x)
 # A `PyNode` is the kind of node that calls our methods. A saved input comes back as the same tensor that was passed. Remember this:
 # it has its history.
 #
-# ### forward is not recorded
+# ### Deeper: forward is not recorded
 #
 # `forward` runs with gradients disabled. How it computes leaves no trace, so it may use NumPy, loops, or writes in place into its
 # own tensors. That is the gain. It is also the price: nobody but us knows the derivative now.
@@ -155,6 +156,8 @@ print("beta:", y.grad_fn.beta, "  needs a gradient:", y.grad_fn.needs_input_grad
 # `backward` returns *one value per argument* of `forward`. For what is no tensor that is None. `ctx.needs_input_grad` says which
 # of the arguments want a gradient.
 #
+# ### Deeper: tensors in a list
+#
 # `apply` looks for tensors directly among its arguments, and nowhere else. Tensors in a list are constants to it. There is no
 # error, and no graph:
 
@@ -170,7 +173,7 @@ print(Total.apply([x, x]).requires_grad)
 # %% [markdown]
 # The solution is `forward(ctx, *tensors)`.
 #
-# ### jvp, for forward mode
+# ### Deeper: jvp, for forward mode
 #
 # The method `jvp` is for the other direction, forward mode ([tutorial 15](15_forward_mode.py)): it gets the tangents of the arguments, which
 # say how fast each of them moves, and returns that of the result.
@@ -183,7 +186,7 @@ with mg.autograd.forward_ad.dual_level():
     print(mg.autograd.forward_ad.unpack_dual(Softplus.apply(dual, 2.0)).tangent)
 
 # %% [markdown]
-# ## Several results
+# ## Deeper: several results
 #
 # If `forward` returns a tuple, then `backward` gets one gradient per entry. Some results have no derivative, such as the place of
 # the largest element. Results of an integer dtype are taken to have none. Others are marked:
@@ -321,6 +324,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     (y * 2).sum().backward()
 
 # %% [markdown]
+# ### Deeper: a cycle, and memory that is not freed
+#
 # **It may keep itself alive.** The result refers to its node, which is `ctx`, which refers to the result. This is a reference cycle.
 # Python frees an object without references immediately, but a cycle only when the garbage collector runs. With large tensors the
 # memory may be full before. `save_for_backward` recognizes a result, and keeps it without its history:
@@ -403,6 +408,8 @@ Scale.apply(x, 3).sum().backward()
 x.grad
 
 # %% [markdown]
+# ### Deeper: the shapes
+#
 # The shape is checked too. The gradient of a mean is the same number for all elements, but one number is not enough:
 
 # %%
@@ -456,6 +463,8 @@ AddBias.apply(mg.ones(3, 2), bias).sum().backward()
 bias.grad
 
 # %% [markdown]
+# ### Deeper: gradients that have been exchanged
+#
 # No check of count or shape can see that two gradients of one shape have been exchanged. `gradcheck` can, and guesses the cause:
 
 # %%
@@ -510,6 +519,8 @@ for function in (DoubleWrong, Double):
 # Both have doubled `h`. In the first case `h` still has the node from before, and a gradient that goes through `h` misses the
 # factor 2. In the second `h` is the result.
 #
+# ### Deeper: the conditions of mark_dirty
+#
 # Marking has conditions, and they are checked. The input must be returned, and it must not be a leaf that wants a gradient:
 
 # %%
@@ -554,7 +565,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     square_and(DoubleData)
 
 # %% [markdown]
-# **Returning an input as it is.** An identity with another gradient is a popular Function. What comes out is not the input, but a
+# ### Deeper: returning an input as it is
+#
+# An identity with another gradient is a popular Function. What comes out is not the input, but a
 # view of it ([tutorial 10](10_views_in_place.py)): the input keeps its history, and the view has ours. Writing to this view is an error,
 # since its new history would be unclear:
 
@@ -642,6 +655,8 @@ cause = next(line for line in str(caught.value).splitlines() if "cause:" in line
 print(textwrap.fill(cause.strip(), 84, subsequent_indent="          "))
 
 # %% [markdown]
+# ### Deeper: three ways to correct it
+#
 # There are three ways to correct it.
 #
 # * Save the input, and compute the slope in `backward`. That is `Softplus` above.
@@ -666,8 +681,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
 #
 # Other nodes compute the gradients that `backward` gets. Three assumptions about them are wrong.
 #
-# **"There is always a gradient."** With `set_materialize_grads(False)` an undefined gradient is None. This saves the zeros, and the
-# products with them. But then the formula must test for None:
+# **"There is always a gradient."** `Both`, from the part about several results, returns a sine and a cosine, and the loss uses only
+# one of them. With `set_materialize_grads(False)` the undefined gradient of the other is None. This saves the zeros, and the products
+# with them. But then the formula must test for None:
 
 # %%
 class BothWrong(Both):
@@ -696,6 +712,8 @@ BothMended.apply(x)[0].backward()
 x.grad
 
 # %% [markdown]
+# ### Deeper: shared gradients, and gradients that are not needed
+#
 # **"It belongs only to me."** Other nodes may use the same tensor. The node of a sum sends one tensor to both operands. This
 # `backward` doubles it in place, which also doubles the gradient of the other operand. The right result is $3 + 2 = 5$, but we get
 # $3 \cdot 2 + 2$:
@@ -822,6 +840,8 @@ mg.utils.source.source_of("_core/function/outputs.py", "attach_node")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | in `minigrad` | PyTorch (`.cpp`: in `torch/csrc/autograd`) |
 # |---|---|---|
 # | the class, and its metaclass | `autograd/function.py` | [`torch/autograd/function.py`][function.py] |
@@ -840,13 +860,13 @@ mg.utils.source.source_of("_core/function/outputs.py", "attach_node")
 #
 # The five ways, at a glance:
 #
-# | way | what one meets |
+# | way | what you see |
 # |---|---|
-# | 1. a tensor kept on ctx as an attribute | no check of its version, and memory that is not let go |
+# | 1. a tensor kept on ctx as an attribute | no check of its version, and memory that is not freed |
 # | 2. the wrong number of gradients, or the wrong shape | an error of the engine; nothing, if two gradients of one shape are exchanged |
-# | 3. in place, and not saying so | a write that the graph knows nothing of |
-# | 4. a backward that is wrong the second time | a second derivative that lacks terms |
-# | 5. believing too much about what comes in | None where a tensor was expected; strides of 0; work that nobody wants |
+# | 3. an in-place write without mark_dirty | a write that the graph does not know |
+# | 4. a backward that is wrong the second time | a second derivative without some of its terms |
+# | 5. wrong assumptions about the incoming gradients | None where a tensor was expected; strides of 0; work that is not needed |
 #
 # ## Exercises
 #

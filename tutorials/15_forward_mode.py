@@ -13,12 +13,13 @@
 # %% [markdown]
 # # Forward mode: derivatives that travel along
 #
+# **Time** 25 minutes, and as long again for the exercises. **Level** advanced. **You need** [tutorial
+# 1](01_derivative_to_graph.py), `create_graph` ([tutorial 5](05_double_backward.py)), and the product of a matrix and a vector.
+# **Afterwards** you can write forward mode in ten lines, compute a Jacobian by rows or by columns, choose the cheaper way, and
+# check a derivative.
+#
 # **The question.** A backward pass computes how one number depends on all inputs. What if there are many outputs and few inputs, or
 # if you need the whole matrix of derivatives, or second derivatives? And how do you check that they are right?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py), `create_graph` ([tutorial 5](05_double_backward.py)), and the product of a
-# matrix and a vector. You get: forward mode in ten lines; a count of the passes of each mode; Jacobians by rows and by columns;
-# Hessians, and products with a Hessian that is never built; and a derivative checker, with its messages for four typical mistakes.
 #
 # Our example takes two numbers, a radius and an angle, and returns three:
 #
@@ -253,6 +254,8 @@ for n, m in ((2, 3), (200, 1), (1, 200)):
 # A loss is one number and depends on millions of inputs. Therefore networks are trained in reverse mode. If a program computes a
 # curve from a few parameters, forward mode is cheaper.
 #
+# ### Deeper: jacrev and jacfwd
+#
 # `mg.func.jacrev` and `mg.func.jacfwd` do the same as these two functions, for all shapes and for trees of tensors.
 
 # %%
@@ -267,7 +270,7 @@ print("jacfwd:", passes(lambda g, x: mg.func.jacfwd(g)(x), 2, 3))
 # some $u$. Then it differentiates the result *with respect to $u$*, with the weight $v$: this gives $J v$. It needs this first
 # backward and one more for each column, and $f$ runs only once. You write this in exercise 2.
 #
-# ## One rule, two formulas
+# ## Deeper: one rule, two formulas
 #
 # The rule of an operation has two products: `vjp` for the backward, `jvp` for forward mode. Here is the rule of the inverse of a
 # matrix, $z = A^{-1}$. From $A z = 1$ follows $\dot A z + A \dot z = 0$, and from this the jvp, $\dot z = -z\,\dot A\,z$. The
@@ -346,6 +349,8 @@ print(mg.func.hessian(h)(p))
 print(mg.stack([forward_over_reverse(h, p, unit(p, j)) for j in range(2)], dim=1))
 
 # %% [markdown]
+# ### Deeper: a product without the Hessian
+#
 # Often a method needs only the products. For $n = 100{,}000$ the Hessian would have $10^{10}$ numbers, which are 40 GB. A product
 # with the Hessian is a vector of 100,000 numbers:
 
@@ -377,6 +382,8 @@ with mg.debug(), mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
+# ### Deeper: the graph of a gradient, and forward over reverse
+#
 # This is the graph behind `ga`: three nodes that the first task has recorded, and the old product below them.
 
 # %%
@@ -469,7 +476,7 @@ print("a lost term:    ", check(lambda x: x * x.detach(), p64))
 print(mg.autograd.gradcheck(f, p64.requires_grad_(), check_forward_ad=True))
 
 # %% [markdown]
-# ### The messages of gradcheck
+# ### Deeper: the messages of gradcheck
 #
 # Here are three Functions ([tutorial 14](14_function.py)) with a mistake in the backward: a wrong factor, a wrong sign, and a matrix
 # that should be transposed.
@@ -531,7 +538,7 @@ origin = mg.zeros(2, dtype=mg.float64, requires_grad=True)
 print(mg.autograd.gradcheck(wrong_sign, origin))
 
 # %% [markdown]
-# ### The second derivative
+# ### Deeper: the second derivative
 #
 # A backward can be right while its own derivative is wrong. This backward computes with a detached number, so a second backward does
 # not know that the number depends on $x$. `gradcheck` passes. `gradgradcheck` checks the gradient as a function of $x$, and fails:
@@ -551,6 +558,8 @@ print(said(half, p64, mg.autograd.gradgradcheck))
 mg.utils.source.source_of("_core/record/forward_ad.py", "push_tangents")
 
 # %% [markdown]
+# ### Deeper: jvp_of, and numerical differences
+#
 # `jvp_of` calls the formulas of the rule. Some rules have one `jvp` for all inputs, like the inverse. Others have a `jvp` for each
 # input; then `jvp_of` adds the contributions of the inputs that have a tangent, as in the product rule.
 
@@ -631,6 +640,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E291"):
 # %% [markdown]
 # Use forward mode over a backward instead, as above. (`mg.func.jvp` may be nested, like `torch.func.jvp`. In minigrad the inner call
 # then uses two backwards instead of a level.)
+#
+# ### Deeper: more cases
 #
 # **A tangent of another shape.** A tangent says how each element moves, so it has the shape of the tensor:
 

@@ -13,12 +13,13 @@
 # %% [markdown]
 # # One source, two speeds: what Cython makes of a file
 #
+# **Time** 30 minutes, and as long again for the exercises. **Level** appendix. **You need** [tutorial
+# 1](01_derivative_to_graph.py), [tutorial 2](02_the_engine.py), and no C. **Afterwards** you can read the C code that Cython
+# generates for a line, declare the types that make a Python file fast, and name five differences between compiled and interpreted
+# Python.
+#
 # **The question.** A debugger steps through minigrad's engine line by line, as through any Python program. The same file also runs
 # as machine code, many times as fast. How can one file be both, and which of its lines make it fast?
-#
-# You need: [tutorial 1](01_derivative_to_graph.py), [tutorial 2](02_the_engine.py), and no C. You get: an engine in sixty lines of
-# Python; the C code that Cython generates for it; six steps with their measured speed; a profile of minigrad at both speeds; and
-# five differences between compiled and interpreted Python.
 #
 # Our example is a chain: multiply by $b$, add $a$, and so on, $n$ times.
 #
@@ -73,6 +74,8 @@ def add(x, y):
 '''
 
 # %% [markdown]
+# ### Deeper: the rest of the file
+#
 # The engine is the correct one of tutorial 2: it counts the edges, then it runs each node that no longer waits for a gradient. It
 # stores its counts and gradients in the nodes, so it must not run twice over one graph. For this tutorial this is enough.
 
@@ -137,7 +140,8 @@ print(f"{interpret(TAPE)['chain'](1000):.12f} should be {0.999 ** 1000:.12f}")
 # %% [markdown]
 # ## What Python does with a line
 #
-# Take `node.waits -= 1`. Python translates this line as well, into instructions for a program, the *interpreter*:
+# `TAPE` is the text of our file, and `interpret(TAPE)` runs it. Its engine counts the edges, as in tutorial 2. Take its line
+# `node.waits -= 1`. Python translates this line as well, into instructions for a program, the *interpreter*:
 
 # %%
 def line_of(source, text):
@@ -321,6 +325,8 @@ print(simplify(re.search(r"struct __pyx_obj_4tape_Node \{.*?\};", c, re.DOTALL)[
 # `PyObject_HEAD` is the beginning of every Python object: its reference count and its type. So the struct is still a Python object.
 # It can be in a list, and it is freed when nothing refers to it. But its fields are C variables.
 #
+# #### Deeper: before and after, in colours
+#
 # Here are the two functions that do the work of a backward, before and after this step. The numbers on the left are Cython's scores.
 
 # %%
@@ -369,7 +375,7 @@ Yellow(["arrive", "backward"], "compiled as it is", "a struct")
 # scores are nearly the same, but the second version is several times as fast. A score counts the calls in the C code, and not how often
 # they run. Much of the code of a first line runs only if an argument is missing.
 #
-# ### C functions
+# ### Deeper: C functions
 #
 # Any Python code can call a `def`, with arguments by position or by name. So the caller passes the arguments as objects, and the
 # function puts them in order and checks them. Here is the call `arrive(node.a, ...)`:
@@ -392,7 +398,7 @@ c_of(lines, "arrive(node.a")
 # %% [markdown]
 # (The other lines check for None, and keep `node.a` alive while the function runs.)
 #
-# ### Fewer allocations
+# ### Deeper: fewer allocations
 #
 # `Node(...)` calls a class: it converts the arguments to objects again, for `__init__`. `Node.__new__(Node)` makes an empty struct,
 # and we assign its fields. And with `freelist` the class reuses the memory of dead nodes for new nodes, instead of freeing it each
@@ -419,7 +425,7 @@ STEPS["fewer allocations"] = edit(
 Yellow(["mul", "add", "make_node"], "a struct", "fewer allocations")
 
 # %% [markdown]
-# ### Safe again
+# ### Deeper: safe again
 #
 # The last step makes the program a little slower. A node refers to the node before it. When Python frees the last node, this call frees
 # the node before it, and so on: a million nodes are a million nested calls. Python classes are protected against this, but a C struct
@@ -496,7 +502,7 @@ mg.utils.source.Source("tape.py", 1, half.rstrip())
 print(mg.show_config().splitlines()[1])
 
 # %% [markdown]
-# ### A profile
+# ### Deeper: a profile
 #
 # A profiler counts the calls of Python functions, so it sees every call of the interpreted engine. We profile the backward of two
 # chains, one twice as long as the other. The difference, divided by the number of additional nodes, is the number of calls for each node.
@@ -562,7 +568,7 @@ print(run(PROFILE), end="")
 mg.utils.source.source_of("_core/engine/ready_queue.pxd")
 
 # %% [markdown]
-# ### A breakpoint in the engine
+# ### Deeper: a breakpoint in the engine
 #
 # Interpreted, the engine is an ordinary Python program. Here a debugger runs a program that calls `backward`. The breakpoint is in
 # `GraphTask.deliver`: a node has run, and the engine is about to pass its results on.
@@ -598,7 +604,7 @@ for line in output.splitlines():
 # On your machine, run `MINIGRAD_PURE=1 python -m pdb program.py`, or write `breakpoint()` in the file itself. The debugger cannot stop
 # in the compiled engine. If you edit a file and do not compile it again, minigrad warns at the import.
 #
-# ### Where the time goes, compiled
+# ### Deeper: where the time goes, compiled
 #
 # We have counted instructions again, for 20 runs of a chain of 200 operations on *eight* numbers. A run computes the chain, runs the
 # backward, and frees the graph. The table groups the instructions by the work that they do:
@@ -631,7 +637,7 @@ for line in output.splitlines():
 #
 # </details>
 #
-# ### Where compiling gains nothing
+# ### Deeper: where compiling gains nothing
 #
 # This table shows the same chain for more and more numbers. The time is for one operation, and includes its part of the backward.
 #
@@ -811,6 +817,8 @@ for expression, recorded in COMPILED.items():
 # * **Python code cannot read the fields** of a C struct, unless they are declared public. Hence `_core/README.md` looks at nodes
 #   in interpreted mode.
 # * **None is not a Node** as an argument, unless the annotation says `Node | None`.
+#
+# ### Deeper: a crash, an overflow, and errors in both modes
 #
 # The worst mistake prints nothing. A *field* of type `Node` may be None. Compiled code does not check this when it reads
 # `Node(2.0).a.value`. It reads some bytes of the object None as if they were the field `value`. We got 0.0, but the process may also

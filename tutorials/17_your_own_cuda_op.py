@@ -13,12 +13,12 @@
 # %% [markdown]
 # # Your own CUDA op: a kernel, and its place in the graph
 #
+# **Time** 20 minutes, and as long again for the exercises. **Level** appendix. **You need** [tutorial 14](14_function.py), on
+# writing your own node; no CUDA, and no GPU. **Afterwards** you can write a kernel, make it an operation with a derivative, and
+# compare the implementations for the GPU and the CPU.
+#
 # **The question.** Our formula takes three operations. The GPU writes two intermediate results to its memory and reads them again.
 # How do we write the formula as one program for the GPU, and how does this program become an operation with a derivative?
-#
-# You need: [tutorial 14](14_function.py), on writing your own node; no CUDA, and no GPU. You get: a kernel in five lines; an operation
-# with an implementation for the GPU and one for the CPU; its derivative, another kernel; and the checks that compare the two
-# implementations.
 #
 # Our example is the *swish*, a function like relu with a smooth bend; $\beta$ says how sharp the bend is:
 #

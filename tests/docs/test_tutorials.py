@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from tools.docs import tutorials
+from tools.docs import reading, tutorials
 
 SCRIPTS = tutorials.scripts()
 # A tutorial must request numba's simulator before numba is imported, so it runs in its own process.
@@ -151,12 +151,26 @@ def test_parts(path):
     assert text.count('# %% tags=["hide-cell", "solution"]') == 3       # the solutions
 
 
-@each_of([path for path in SCRIPTS if tutorials.number(path) in ("0", "1b")])
+@each
 def test_a_first_reader_knows_what_it_takes(path):
-    """Right under the title: time, level, what you need, what you can do afterwards."""
+    """Right under the title: time, level, what you need, what you can do afterwards. The time is that of what is not folded."""
     top = path.read_text("utf-8").partition("**The question.**")[0]
     places = [top.find(f"**{part}** ") for part in ("Time", "Level", "You need", "Afterwards")]
     assert min(places) > 0 and places == sorted(places)
+    stated = int(re.search(r"\*\*Time\*\* (\d+) minutes", top)[1])
+    assert abs(stated - reading.time(path)[0].minutes) <= 5
+
+
+@each
+def test_a_core_is_read_at_one_sitting(path):
+    """What a first reader need not know is folded."""
+    assert reading.time(path)[0].minutes < 28
+
+
+@each
+def test_no_sentence_is_lost(path):
+    """A word behind [markdown] would be a cell's title, which no page shows."""
+    assert not re.search(r"^# %% \[markdown\].", path.read_text("utf-8"), re.MULTILINE)
 
 
 @each

@@ -9,14 +9,22 @@ Read next: editions.py.
 import ast
 import re
 
+from tools.docs import reading
 from tools.docs.paths import ROOT
 
-__all__ = ["PROJECTS", "TUTORIALS", "number", "page", "projects", "scripts", "write"]
+__all__ = ["PATHS", "PROJECTS", "TUTORIALS", "number", "page", "paths", "projects", "scripts", "times", "write"]
 
 TUTORIALS = ROOT / "tutorials"
 PROJECTS = TUTORIALS / "projects"
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 HELP = re.compile(r'^# %% tags=\["help"\]\n(.*?)(?=^# %%)', re.MULTILINE | re.DOTALL)
+
+# Three paths through the tutorials, by their numbers.
+PATHS = {
+    "A first course": "0 1 1b 2 3 4 6",
+    "You use PyTorch, and want to understand its errors and its memory": "1 3 4 6 7 9 10 12",
+    "You write an engine, or operations of your own": "1 1b 2 5 7 9 10 14 15",
+}
 
 
 def scripts():
@@ -57,10 +65,38 @@ def folds(match):
     return "".join([f"# {line}".rstrip() + "\n" for line in lines]) + "\n"
 
 
+def title(path):
+    """The title of a tutorial."""
+    return TITLE.search(path.read_text("utf-8"))[1]
+
+
+def times():
+    """The table of all tutorials: minutes of the core, minutes with all that is folded, lines of code."""
+    rows = ["| tutorial | core, minutes | with the deeper parts | lines of code |", "|---|--:|--:|--:|"]
+    for path in scripts():
+        core, whole = reading.time(path)
+        rows.append(f"| [{number(path)}. {title(path)}]({path.name}) | {core.minutes:.0f} | {whole.minutes:.0f} | {whole.lines} |")
+    return "\n".join(rows) + "\n"
+
+
+def paths():
+    """The list of PATHS, each with the minutes of its cores."""
+    found = {number(path): path for path in scripts()}
+    lines = []
+    for name, numbers in PATHS.items():
+        parts = [found[n] for n in numbers.split()]
+        minutes = sum([reading.time(path)[0].minutes for path in parts])
+        links = ", ".join([f"[{number(path)}]({path.name})" for path in parts])
+        lines.append(f"* **{name}**: {links}. {round(minutes / 10) * 10} minutes of reading.\n")
+    return "".join(lines)
+
+
 def write(pages):
     from tools.docs import editions
-    for folder, paths in (("tutorials", scripts()), ("projects", projects())):
-        for path in paths:
+    pages.write("tutorials/_made/paths.md", paths())
+    pages.write("tutorials/_made/times.md", times())
+    for folder, found in (("tutorials", scripts()), ("projects", projects())):
+        for path in found:
             pages.write(f"{folder}/{path.name}", page(path))
             pages.write(f"{folder}/student/{path.stem}.ipynb", editions.written(editions.student(path)))
             pages.write(f"{folder}/student/{path.name}", editions.student_script(path))
