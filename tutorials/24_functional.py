@@ -371,7 +371,7 @@ mg.utils.source.source_of("func/_reverse.py", "differentiate")
 # [vmap]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/vmap.py
 # [stateless]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/nn/utils/stateless.py
 #
-# All names: {doc}`/reference/autograd.functional` and {doc}`/reference/func`. Which of the two? `func` composes, takes trees, and
+# All names: {doc}`/reference/autograd.functional` and {doc}`minigrad.func </reference/func>`. Which of the two? `func` composes, takes trees, and
 # looks at the grad mode for whether its results have a history. `autograd.functional` is older, takes tuples of tensors, and has
 # `strict`.
 #
@@ -454,7 +454,7 @@ def check_shapes(predicted):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 check_shapes([(2, 3), (3, 3), (3,), (5, 3), (5, 2, 3), (3,)])
 
 # %% [markdown]
@@ -479,7 +479,7 @@ def check_curvature(curvature):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def curvature_solution(f, p, v):
     return (functional.hvp(f, p, v)[1] * v).sum()
 
@@ -515,7 +515,7 @@ def check_influence(influence):
     print("right")
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-cell", "solution"]
 def influence_solution(net, loss_fn, X, target):
     params = {name: q.detach() for name, q in net.named_parameters()}
 
