@@ -13,9 +13,9 @@
 # %% [markdown]
 # # An operator of your own: any function, one node
 #
-# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** saved tensors ([tutorial
-# 7](07_saved_tensors.py)) and the three methods of a `Function` ([tutorial 14](14_function.py)); no C, and no GPU. **Afterwards**
-# you can put a function of NumPy, SciPy or numba into the graph, give it a derivative, and test that it keeps its promises.
+# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** saved tensors ([tutorial
+# 7](07_saved_tensors.py)) and the three methods of a `Function` ([tutorial 14](14_function.py)); no C, and no GPU.
+# **Afterwards** you can put a function of NumPy, SciPy or numba into the graph, give it a derivative, and test that it keeps its promises.
 #
 # **The question.** We have a function that computes with arrays. Autograd cannot look inside. How does it become an operation
 # like `sin` or `matmul`, with a name, a derivative, and checks?

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The first nan: anomaly mode
 #
-# **Time** 15 minutes, and as long again for the exercises. **Level** intermediate. **You need** the graph ([tutorial
+# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** the graph ([tutorial
 # 1](01_derivative_to_graph.py)), and hooks only for the folded parts ([tutorial 12](12_hooks.py)). **Afterwards** you can find
 # the line of a program whose derivative is nan, say why it is, and write it so that it is not.
 #

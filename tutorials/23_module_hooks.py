@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Hooks on modules, and on several gradients at once
 #
-# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** tensor hooks and node hooks
+# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** tensor hooks and node hooks
 # ([tutorial 12](12_hooks.py)), and what a `Function` is ([tutorial 14](14_function.py)). **Afterwards** you can read or change
 # what goes into a module and what comes out, in the forward and in the backward, without a change of its code; and you know which
 # hook comes first, and when a hook is silently not called.

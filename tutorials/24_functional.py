@@ -371,7 +371,7 @@ mg.utils.source.source_of("func/_reverse.py", "differentiate")
 # [vmap]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/_functorch/vmap.py
 # [stateless]: https://github.com/pytorch/pytorch/blob/v2.13.0/torch/nn/utils/stateless.py
 #
-# All names: {doc}`/reference/autograd.functional` and {doc}`minigrad.func </reference/func>`. Which of the two? `func` composes, takes trees, and
+# All names: {doc}`minigrad.autograd.functional </reference/autograd.functional>` and {doc}`minigrad.func </reference/func>`. Which of the two? `func` composes, takes trees, and
 # looks at the grad mode for whether its results have a history. `autograd.functional` is older, takes tuples of tensors, and has
 # `strict`.
 #

@@ -30,7 +30,7 @@ def suited(boxes: list[Box], arrows: list[Arrow]) -> bool:
     """Whether Graphviz should lay out a picture: it is large, it has not too many bends, and pygraphviz is installed."""
     if len(boxes) <= LARGE or importlib.util.find_spec("pygraphviz") is None:
         return False
-    rank = ranks([box.name for box in boxes], [(arrow.source, arrow.target) for arrow in arrows])
+    rank = ranks({box.name: size(box) for box in boxes}, [(arrow.source, arrow.target) for arrow in arrows])
     return sum([rank[arrow.target] - rank[arrow.source] - 1 for arrow in arrows]) <= BENDS
 
 

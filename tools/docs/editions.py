@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minigrad.grading.build import read_notebook
-from tools.docs import repository, tutorials
+from tools.docs import picture, repository, tutorials
 from tools.docs.paths import ROOT, mathjax
 from tools.docs.plain import plain
 
 __all__ = ["Exercise", "exercises", "folder", "student", "student_script", "teacher", "written"]
 
+PICTURE = re.compile(r"!\[(?P<words>(?:[^\[\]]|\[[^\]]*\])*)\]\((?:pictures/|attachment:)(?P<name>[\w-]+\.svg)\)")
 FOLDED = re.compile(r"\s+The\s+solutions\s+are\s+folded\s+below(\s+it)?\.")
 POINTS = (1, 2, 3)          # the exercises of a tutorial rise: a prediction, a few lines, one that takes thought
 OPTIONS = """# python {name} --check       says which exercises are right
@@ -107,15 +108,27 @@ def new(source, name, **metadata):
 
 
 def for_readers(cell, path):
-    """A copy of a cell that is read outside of the site: links that work there, no tags; what the page folds is folded."""
+    """A copy of a cell for readers elsewhere: links that work there, pictures in it, no tags; what the page folds is folded."""
     cell = copy.deepcopy(cell)
     if cell.cell_type == "markdown":
-        cell.source = plain(FOLDED.sub("", cell.source), folder(path), repository.site())
+        cell = with_pictures(plain(FOLDED.sub("", cell.source), folder(path), repository.site()), cell.id)
     hidden = {"help", "hide-cell"} & set(tags(cell))
     cell.metadata.clear()
     if hidden:
         cell.metadata["jupyter"] = {"source_hidden": True}
     return cell
+
+
+def with_pictures(source, name):
+    """A text cell that holds the pictures which it shows. Without the extra `docs`, which draws them, it has their words."""
+    import nbformat
+    there = {found["name"]: picture.FOLDER / found["name"] for found in PICTURE.finditer(source)}
+    there = {name: {"image/svg+xml": path.read_text("utf-8")} for name, path in there.items() if path.exists()}
+
+    def shown(found):
+        return f"![{found['words']}](attachment:{found['name']})" if found["name"] in there else found["words"]
+    source = PICTURE.sub(shown, source)
+    return nbformat.v4.new_markdown_cell(source, id=name, **({"attachments": there} if there else {}))
 
 
 def cleared(notebook):
@@ -155,6 +168,8 @@ def student_script(path):
     cells = [first, new(OPTIONS.format(name=path.name), "options"), *others, new(END, "end"), *last]
     for cell in cells:
         cell.metadata.clear()
+        if cell.pop("attachments", None):
+            cell.source = PICTURE.sub(r"\g<words>", cell.source)
     notebook.cells = cells
     return jupytext.writes(notebook, fmt="py:percent")
 

@@ -94,7 +94,6 @@ def pieces(text, markdown):
 
 def slides(path):
     """The notebook of a tutorial with Jupyter's slideshow metadata."""
-    import nbformat
     notebook = editions.read_notebook(path)
     left_out = {i for exercise in editions.exercises(notebook) for i in (exercise.place, *exercise.help, *exercise.solutions)}
     markdown, cells, asked = reader(), [], False
@@ -113,7 +112,7 @@ def slides(path):
                 answer = piece.startswith("<details>")
                 remark = len(piece) < REMARK and following.startswith("#")      # no code of its own follows
                 kind = "fragment" if answer else "slide" if piece.startswith("#") else "-" if remark else "subslide"
-                cells.append((nbformat.v4.new_markdown_cell(unfolded(piece) if answer else piece), kind))
+                cells.append((editions.with_pictures(unfolded(piece) if answer else piece, cell.id), kind))
                 asked = piece.startswith("**Predict.**") or (answer and asked)
     notebook.cells = []
     for number, (cell, kind) in enumerate(cells):
@@ -147,6 +146,8 @@ def deck(notebook):
         kind = cell.metadata["slideshow"]["slide_type"]
         if cell.cell_type == "markdown":
             shown = markdown.render(cell.source)
+            for name, bundle in cell.get("attachments", {}).items():
+                shown = re.sub(f'<img src="attachment:{name}"[^>]*>', lambda _, svg=bundle["image/svg+xml"]: svg, shown)
             if kind == "slide":
                 heading = re.sub(r"[#*`$]", "", cell.source.partition("\n")[0]).strip()
         else:
