@@ -270,8 +270,8 @@ def main(arguments=None):
         place.write_text(text, "utf-8")
         print(place)
 
+    from tools.docs import slides       # which imports this module
     if chosen.slides or everything:
-        from tools.docs import slides
         write("slides/tex-svg.js", mathjax().read_text("utf-8"))
     for path in [script.resolve() for script in chosen.scripts] or tutorials.scripts():
         if chosen.student or everything:

@@ -67,7 +67,9 @@ def folds(match):
 
 def title(path):
     """The title of a tutorial."""
-    return TITLE.search(path.read_text("utf-8"))[1]
+    match = TITLE.search(path.read_text("utf-8"))
+    assert match, f"{path.name} begins with a title: # # ..."
+    return match[1]
 
 
 def times():
