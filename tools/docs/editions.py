@@ -270,7 +270,7 @@ def main(arguments=None):
         place.write_text(text, "utf-8")
         print(place)
 
-    from tools.docs import slides       # which imports this module
+    from tools.docs import slides  # which imports this module
     if chosen.slides or everything:
         write("slides/tex-svg.js", mathjax().read_text("utf-8"))
     for path in [script.resolve() for script in chosen.scripts] or tutorials.scripts():
