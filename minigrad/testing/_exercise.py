@@ -44,7 +44,7 @@ class Check:
     Attributes:
         number (int): the number of the exercise.
         hints (sequence of str): what `hint` prints, one at a time.
-        wrong (mapping): a part of the message of an error to a sentence, which is added to that message. It is found between
+        wrong (dict): a part of the message of an error to a sentence, which is added to that message. It is found between
             words and numbers: ``"not 4"`` is in ``"a * a: not 4."``, but not in ``"a * a: not 40."``; a 4
             is also a 4.0.
     """
