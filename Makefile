@@ -137,7 +137,7 @@ docs-check: .venv/test .venv/browser .venv/build      ## Look at what `make docs
 
 # With the solutions: keep the folder where students cannot read. EDITIONS="tutorials/01_derivative_to_graph.py --teacher --out DIR"
 editions: .venv/docs $(wildcard .venv/build)    ## The tutorials for students, for teachers, and as slides: build/editions.
-	$(PY) -m tools.docs.editions $(EDITIONS)
+	$(PY) -m tools.docs.make_editions $(EDITIONS)
 
 clean:                              ## Remove all that was made.
 	rm -rf .venv build dist *.egg-info demo-output minigrad/_built.json

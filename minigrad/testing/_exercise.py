@@ -47,6 +47,16 @@ class Check:
         wrong (dict): a part of the message of an error to a sentence, which is added to that message. It is found between
             words and numbers: ``"not 4"`` is in ``"a * a: not 4."``, but not in ``"a * a: not 40."``; a 4
             is also a 4.0.
+
+    >>> @mg.testing.exercise(1)
+    ... def check_double(double):
+    ...     assert double(3) == 6, f"double(3) is {double(3)}"
+    >>> check_double(lambda x: x + 3)
+    >>> check_double.wrong = {"is 9": "You took the square."}
+    >>> check_double(lambda x: x ** 2)
+    Traceback (most recent call last):
+    AssertionError: double(3) is 9
+    You took the square.
     """
 
     def __init__(self, check: Callable[[Any], None], number: int, advice: str) -> None:

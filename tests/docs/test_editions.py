@@ -15,7 +15,7 @@ import pytest
 from minigrad.grading.build import read_notebook
 from minigrad.testing import _exercise
 from tests.docs.test_tutorials import APART, RUN_HERE, SIMULATED, each_of
-from tools.docs import editions, tutorials
+from tools.docs import editions, make_editions, tutorials
 
 pytest.importorskip("jupytext")
 
@@ -240,6 +240,7 @@ def test_what_the_site_ships():
                 self.names.add(name)
     pages = Pages()
     tutorials.write(pages)
+    editions.write(pages)
     assert pages.names == {f"{path.parent.name}/{part}" for path in ALL
                            for part in (path.name, f"student/{path.name}", f"student/{path.stem}.ipynb")}
 
@@ -275,9 +276,9 @@ def test_nbgrader_makes_the_students_cells_of_it(path):
 
 def test_the_command(tmp_path, capsys):
     first, name = str(FIRST), FIRST.stem
-    editions.main([first, "--student", "--out", str(tmp_path)])
+    make_editions.main([first, "--student", "--out", str(tmp_path)])
     assert {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")} == {f"student/{name}.ipynb", f"student/{name}.py"}
-    editions.main([first, "--teacher", "--out", str(tmp_path / "class")])
+    make_editions.main([first, "--teacher", "--out", str(tmp_path / "class")])
     assert {path.relative_to(tmp_path / "class").as_posix() for path in (tmp_path / "class").rglob("*.*")} \
         == {f"teacher/source/{name}/{name}.ipynb", "teacher/nbgrader_config.py"}
     assert f"{name}.ipynb" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""``python -m tools.docs.editions``: the editions of a tutorial for students, for teachers, and as slides, from the one source.
+"""The editions of a tutorial for students and for teachers, from the one source. make_editions.py is the command.
 
     the page            tutorials.py: the source as it is, run, with its hints folded
     the student's       a notebook and a script: stubs and checks, no solutions, no outputs; the page offers both
@@ -13,22 +13,19 @@ The cells of an exercise, in this order, are
     "help"              hints, and sentences about typical wrong answers; not every exercise has them
     "solution"          one or more; the last line of the first calls the check with the solution
 
-where a word in quotes is a tag. Only this command writes the teacher's edition: no page offers it.
+where a word in quotes is a tag. Only the command writes the teacher's edition: no page offers it.
 """
 
-import argparse
 import ast
 import copy
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from minigrad.grading.build import read_notebook
 from tools.docs import picture, repository, tutorials
-from tools.docs.paths import ROOT, mathjax
 from tools.docs.plain import plain
 
-__all__ = ["Exercise", "exercises", "folder", "student", "student_script", "teacher", "written"]
+__all__ = ["CONFIG", "Exercise", "exercises", "folder", "student", "student_script", "teacher", "write", "written"]
 
 PICTURE = re.compile(r"!\[(?P<words>(?:[^\[\]]|\[[^\]]*\])*)\]\((?:pictures/|attachment:)(?P<name>[\w-]+\.svg)\)")
 FOLDED = re.compile(r"\s+The\s+solutions\s+are\s+folded\s+below(\s+it)?\.")
@@ -253,39 +250,8 @@ def written(notebook):
     return nbformat.writes(notebook) + "\n"
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m tools.docs.editions", description="Write editions of tutorials. Without "
-                                     "--student, --teacher or --slides: all three.")
-    parser.add_argument("scripts", type=Path, nargs="*", metavar="SCRIPT", help="tutorials/NN_*.py; by default all tutorials")
-    for name, text in (("student", "a notebook and a script without solutions"), ("slides", "an HTML page; each notebook is run"),
-                       ("teacher", "a course folder for nbgrader, with the solutions. Keep it where students cannot read")):
-        parser.add_argument(f"--{name}", action="store_true", help=text)
-    parser.add_argument("--out", type=Path, default=ROOT / "build/editions", metavar="DIR", help="where to write; build/editions")
-    chosen = parser.parse_args(arguments)
-    everything = not (chosen.student or chosen.teacher or chosen.slides)
-
-    def write(name, text):
-        place = chosen.out / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, "utf-8")
-        print(place)
-
-    from tools.docs import slides  # which imports this module
-    if chosen.slides or everything:
-        write("slides/tex-svg.js", mathjax().read_text("utf-8"))
-    for path in [script.resolve() for script in chosen.scripts] or tutorials.scripts():
-        if chosen.student or everything:
-            write(f"student/{path.stem}.ipynb", written(student(path)))
-            write(f"student/{path.name}", student_script(path))
-        if chosen.teacher or everything:
-            write(f"teacher/source/{path.stem}/{path.stem}.ipynb", written(teacher(path)))
-        if chosen.slides or everything:
-            notebook = slides.slides(path)
-            write(f"slides/{path.stem}.ipynb", written(notebook))
-            write(f"slides/{path.stem}.html", slides.deck(slides.run(notebook, ROOT)))
-    if chosen.teacher or everything:
-        write("teacher/nbgrader_config.py", CONFIG)
-
-
-if __name__ == "__main__":
-    main()
+def write(pages):
+    """What the site offers for download beside each page: the student's editions."""
+    for path in [*tutorials.scripts(), *tutorials.projects()]:
+        pages.write(f"{folder(path)}/student/{path.stem}.ipynb", written(student(path)))
+        pages.write(f"{folder(path)}/student/{path.name}", student_script(path))

@@ -15,6 +15,7 @@ from tools.docs import (
     contracts,
     coverage,
     differences,
+    editions,
     errors,
     inventories,
     notes,
@@ -67,7 +68,7 @@ def stage(folder=SOURCE):
     pages.write("_made/coverage.md", coverage.table())
     pages.write("reference/ops.md", op_table())
     pictures.write()
-    for part in (code_map, contracts, errors, reference, notes, sheet, tutorials):
+    for part in (code_map, contracts, errors, reference, notes, sheet, tutorials, editions):
         part.write(pages)
     mathjax(pages)
     pages.sweep()

@@ -94,11 +94,8 @@ def paths():
 
 
 def write(pages):
-    from tools.docs import editions
     pages.write("tutorials/_made/paths.md", paths())
     pages.write("tutorials/_made/times.md", times())
     for folder, found in (("tutorials", scripts()), ("projects", projects())):
         for path in found:
             pages.write(f"{folder}/{path.name}", page(path))
-            pages.write(f"{folder}/student/{path.stem}.ipynb", editions.written(editions.student(path)))
-            pages.write(f"{folder}/student/{path.name}", editions.student_script(path))
