@@ -14,7 +14,7 @@ import pytest
 
 from minigrad.grading.build import read_notebook
 from minigrad.testing import _exercise
-from tests.docs.test_tutorials import APART, RUN_HERE, SIMULATED, each_of
+from tests.docs.test_tutorials import APART, RUN_HERE, SIMULATED, each_of, on_the_simulator
 from tools.docs import editions, make_editions, tutorials
 
 pytest.importorskip("jupytext")
@@ -107,9 +107,7 @@ def test_what_the_checks_say(path, tmp_path, monkeypatch, capsys):
 @pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda, which has the simulator, is not installed")
 @each_of(APART)
 def test_on_the_simulator(path):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", f"{path.stem} and say"]
-    ended = subprocess.run(command, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    on_the_simulator(__file__, f"{path.stem} and say")
 
 
 # Wrong answers to exercises of a few lines, as programs that have the names of the tutorial and of its solutions. Each earns one sentence.

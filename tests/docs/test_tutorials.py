@@ -115,14 +115,19 @@ def test_an_answer_that_calls_itself_is_refused(ran):
         ran(tutorials.TUTORIALS / "02_the_engine.py")["check_needed"](itself)
 
 
+def on_the_simulator(file, chosen):
+    """Run the tests of a file that `chosen` names in a process of their own, on the simulator. They pass."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", file, "-k", chosen]
+    ended = subprocess.run(command, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 @pytest.mark.skipif(SIMULATED, reason="they run here")
 @pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda, which has the simulator, is not installed")
 @each_of(APART)
 def test_on_the_simulator(path):
     """The two tests above, in a process of their own."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", f"{path.stem} and (script or failed)"]
-    ended = subprocess.run(command, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    on_the_simulator(__file__, f"{path.stem} and (script or failed)")
 
 
 SHOWN = {"00_derivative_machine": ["0.006001: 6.001 times", "36.000\n7.000", "u_ = 14.0, v_ = 6.0, a_ = 48.0, b_ = 28.0\na: 48.000\nb: 28.000",

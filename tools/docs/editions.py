@@ -106,11 +106,12 @@ def new(source, name, **metadata):
 
 def for_readers(cell, path):
     """A copy of a cell for readers elsewhere: links that work there, pictures in it, no tags; what the page folds is folded."""
-    cell = copy.deepcopy(cell)
+    hidden = {"help", "hide-cell"} & set(tags(cell))
     if cell.cell_type == "markdown":
         cell = with_pictures(plain(FOLDED.sub("", cell.source), folder(path), repository.site()), cell.id)
-    hidden = {"help", "hide-cell"} & set(tags(cell))
-    cell.metadata.clear()
+    else:
+        cell = copy.deepcopy(cell)
+        cell.metadata.clear()
     if hidden:
         cell.metadata["jupyter"] = {"source_hidden": True}
     return cell
