@@ -26,6 +26,10 @@ OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotli
 TORCH = importlib.util.find_spec("torch") is not None
 # parity/test_engine.py runs PyTorch alone, which is the same in both of our modes.
 collect_ignore = ["parity/test_engine.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]
+# Of the rows of tables (parametrized tests) a run takes a part, the same ones each time, unless MINIGRAD_EVERY=1.
+EVERY = os.environ.get("MINIGRAD_EVERY") == "1"
+ONCE = {"accuracy", "test_editions.py", "test_slides.py"}       # one half compiled, the other half interpreted
+HALF = {"ops", "parity", "kernels", "optim", "utils"}           # all of them compiled, one half interpreted
 
 
 def expected_mode():
@@ -42,11 +46,24 @@ def pytest_addoption(parser):
     parser.addoption("--share", default="1/1", metavar="K/N", help="run part K of N of the tests: each test belongs to one part, by its name")
 
 
+def has_its_turn(item, number):
+    """Whether a run takes this row of a table, if it is one."""
+    places = set(item.path.parts[-2:])
+    if EVERY or not hasattr(item, "callspec"):
+        return True
+    if places == {"parity", "test_engine.py"}:      # PyTorch in the engine's tests: what it does changes with its version only
+        return number % 4 == 0
+    if places & ONCE:
+        return number % 2 == _pure.PURE
+    return not (_pure.PURE and places & HALF) or number % 2 == 0
+
+
 def pytest_collection_modifyitems(config, items):
     part, parts = map(int, config.getoption("--share").split("/"))
     if not 1 <= part <= parts:
         raise pytest.UsageError(f"--share {part}/{parts}: of {parts} parts, the first is 1 and the last {parts}")
-    ours = {item for item in items if zlib.crc32(item.nodeid.encode()) % parts == part - 1}
+    numbers = {item: zlib.crc32(item.nodeid.encode()) for item in items}
+    ours = {item for item, number in numbers.items() if number % parts == part - 1 and has_its_turn(item, number // parts)}
     config.hook.pytest_deselected(items=[item for item in items if item not in ours])
     items[:] = [item for item in items if item in ours]
 
@@ -72,15 +89,31 @@ def pytest_terminal_summary(terminalreporter):
                                     f"{sys.version_info[0]}.{sys.version_info[1]}")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nothing_old_is_collected():
+    """What earlier tests have left (modules, caches, pytest's reports) is hidden from the collector too."""
+    gc.collect()
+    gc.freeze()
+
+
+def switches():
+    """The settings of the whole process that a program may change."""
+    cudnn = mg.backends.cudnn
+    return {"grad": mg.is_grad_enabled(), "anomaly mode": mg.is_anomaly_enabled(), "deterministic": mg.get_deterministic_debug_mode(),
+            "precision": mg.get_float32_matmul_precision(), "tf32": mg.backends.cuda.matmul.allow_tf32,
+            "cudnn": (cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.benchmark_limit, cudnn.allow_tf32)}
+
+
 @pytest.fixture(autouse=True)
 def same_numbers_every_time():
-    """Every test starts from the same random numbers, the default dtype and gradients enabled."""
+    """Every test starts from the same random numbers, the default dtype and gradients enabled, and leaves all switches as they were."""
     mg.manual_seed(0)
     np.random.seed(0)
     random.seed(0)
+    before = switches()
     yield
     mg.set_default_dtype(mg.float32)
-    assert mg.is_grad_enabled(), "the test left gradients disabled"
+    assert switches() == before, "the test left a switch of the process changed, which a later test would find so"
 
 
 @pytest.fixture

@@ -238,6 +238,7 @@ def default_settings(torch):
     torch.set_rng_state(state)
     y = torch.rand(3)
     torch.use_deterministic_algorithms(False)
+    torch.backends.cudnn.deterministic = False
 
     @torch.no_grad()
     def evaluate(w):
