@@ -46,7 +46,7 @@ if repository.address()[0]:
 pygments_style, pygments_dark_style = "default", "github-dark"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx.ext.intersphinx",
-              "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton", "tools.docs.search_index"]
+              "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton", "tools.docs.search_index", "tools.docs.navigation"]
 exclude_patterns = ["_made", "tutorials/_made", "*/student"]       # student: downloads
 mathjax_path = "mathjax/tex-svg.js"
 # What the CDN's default would ask for is not there: no other component is loaded.
@@ -182,6 +182,12 @@ def edit_button(app, pagename, templatename, context, doctree):
         context["page_source_suffix"] = ""
 
 
+def spread(app, env, pages):
+    """Sphinx reads the pages in groups of neighbours, two groups at a time. Pages that run are neighbours, and their group would
+    be read long after all others: here each group gets some of them."""
+    pages[:] = [page for first in range(10) for page in pages[first::10]]
+
+
 def load_all():
     """Import each module that there is without a GPU: some wait until they are asked for, and have errors of their own."""
     for module in pkgutil.walk_packages(mg.__path__, "minigrad."):
@@ -203,6 +209,7 @@ def setup(app):
     for cls in errors(mg.errors.MinigradError):     # and these by their own names: a traceback shows the builtin's
         cls.__module__, cls.__qualname__ = cls.home
     app.add_role("name", Name())
+    app.connect("env-before-read-docs", spread)
     app.connect("doctree-read", draw_inline, priority=100)      # before Sphinx looks for the file in the folder of pages
     app.connect("doctree-read", mark_errors)
     app.connect("doctree-read", reading.fold)

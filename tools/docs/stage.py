@@ -4,6 +4,7 @@ Read next: code_map.py, contracts.py, coverage.py, differences.py, errors.py, no
 tutorials.py. Each generates one kind of page.
 """
 
+import concurrent.futures
 import hashlib
 import re
 import shutil
@@ -55,21 +56,23 @@ class Stage:
 
 
 def stage(folder=SOURCE):
-    """Fill `folder` with all pages."""
-    pages = Stage(folder)
-    for path in sorted(DOCS.rglob("*.md")):
-        if path.parent.name != "contracts" and path != DOCS / "map.md":
-            pages.write(path.relative_to(DOCS).as_posix(), path.read_text("utf-8"))
-    for name, place in READMES.items():
-        pages.write(place, readme((ROOT / name).read_text("utf-8")))
-    pages.write("_made/benchmarks.md", benchmarks())
-    pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
-    pages.write("_made/differences.md", differences.table())
-    pages.write("_made/coverage.md", coverage.table())
-    pages.write("reference/ops.md", op_table())
-    pictures.write()
-    for part in (code_map, contracts, errors, reference, notes, sheet, tutorials, editions):
-        part.write(pages)
+    """Fill `folder` with all pages. The table of ops takes as long as all others, and runs beside them."""
+    with concurrent.futures.ThreadPoolExecutor(1) as beside:
+        table = beside.submit(op_table)
+        pages = Stage(folder)
+        for path in sorted(DOCS.rglob("*.md")):
+            if path.parent.name != "contracts" and path != DOCS / "map.md":
+                pages.write(path.relative_to(DOCS).as_posix(), path.read_text("utf-8"))
+        for name, place in READMES.items():
+            pages.write(place, readme((ROOT / name).read_text("utf-8")))
+        pages.write("_made/benchmarks.md", benchmarks())
+        pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
+        pages.write("_made/differences.md", differences.table())
+        pages.write("_made/coverage.md", coverage.table())
+        pictures.write()
+        for part in (code_map, contracts, errors, reference, notes, sheet, tutorials, editions):
+            part.write(pages)
+        pages.write("reference/ops.md", table.result())
     mathjax(pages)
     pages.sweep()
     inventories.write(folder.parent / "inventories")
