@@ -762,8 +762,7 @@ def check_product(cls):
         with mg.no_grad():
             tensor += 1
 
-    g = mg.ones(2)
-    gx, gy = cls(*factors(True, True)).backward(g)
+    gx, gy = cls(*factors(True, True)).backward(g := mg.ones(2))
     got = gx.tolist(), gy.tolist()
     assert got == ([3.0, 1.0], [2.0, 1.0]), f"the gradients at (2, 1) and (3, 1): {got}"
     x, y = factors(True, False)

@@ -735,7 +735,7 @@ def check_repeated(repeated):
     def numbers(make):
         mg.manual_seed(0)
         y = make(dropped, mg.ones(9, requires_grad=True))
-        mg.rand(3)                      # so the backward does not begin where the forward ended
+        mg.rand(3)          # so the backward does not begin where the forward ended
         y.sum().backward()
         return mg.rand(3)
 

@@ -630,7 +630,8 @@ def check_norms(watch_norms):
     right = {"0": 3.75, "2": 7.25 ** 0.5}
     assert norms.keys() == right.keys(), f"the names are {list(norms)}, not {list(right)}"
     for name, value in right.items():
-        assert abs(norms[name] - value) < 1e-5, f"{name}: {norms[name]:.3f}, not {value:.3f}"
+        told = norms[name]
+        assert abs(told - value) < 1e-5, f"{name}: {told:.3f}, not {value:.3f}"
     norms.clear()
     net[0](mg.tensor([[0.75]])).sum().backward()
     assert norms == {"0": 1.25}, f"a backward through module 0 alone gives {norms}"

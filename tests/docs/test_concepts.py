@@ -52,15 +52,16 @@ def test_the_notation_is_linked():
 def test_the_first_use_of_a_word_shows_its_definition():
     nodes = pytest.importorskip("docutils.nodes", reason="docutils is not installed")
     builder = SimpleNamespace(format="html", get_relative_uri=lambda page, to: f"../{to}.html")
-    page = nodes.section("", nodes.title("", "A leaf"),
+    page = nodes.section("", nodes.title("", "A leaf"), nodes.raw("", "<details><summary>More</summary>", format="html"),
+                         nodes.paragraph("", "", nodes.Text("A leaf and a node in a fold.")), nodes.raw("", "</details>", format="html"),
                          nodes.paragraph("", "", nodes.Text("Two leaves and a "), nodes.literal("", "tape"), nodes.Text(". A leaf is round.")),
                          nodes.paragraph("", "", nodes.strong("", "edge"), nodes.Text(", an edge, a "),
                                          nodes.reference("", "vjp", refuri="../notes/glossary.html"), nodes.Text(", a leaf-like thing.")))
     glossary.explain(SimpleNamespace(builder=builder), page, "tutorials/x")
     html = "".join([raw.astext() for raw in page.findall(nodes.raw)])
-    assert re.findall(r'aria-describedby="about-term-(\w+)"', html) == re.findall(r'id="about-term-(\w+)"', html) == ["leaf", "vjp"]
+    assert re.findall(r'aria-describedby="about-term-(\w+)"', html) == re.findall(r'id="about-term-(\w+)"', html) == ["node", "leaf", "vjp"]
     assert html.count("A tensor that no recorded op computed.") == 1 and "Vector-Jacobian product" in html
-    assert page[1].astext().startswith("Two <a ") and "leaves" in page[1].astext()
+    assert page[2].astext().startswith("A leaf and a <a ") and page[4].astext().startswith("Two <a ")
 
 
 def test_other_pages_are_left_alone():

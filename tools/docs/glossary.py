@@ -148,7 +148,7 @@ def explain(app, doctree, page):
         if link.get("refuri") == address and word in open_words:        # a link to the page of the glossary, which the author wrote
             del open_words[word]
             link.parent.replace(link, term(word, word, address))
-    for paragraph in list(doctree.findall(nodes.paragraph)):
+    for paragraph in paragraphs(doctree):
         for text in [node for node in paragraph.findall(nodes.Text) if node.parent is paragraph]:
             rest, parts = text.astext(), []
             while hits := [(hit, word) for word, regex in open_words.items() if (hit := regex.search(rest))]:
@@ -158,6 +158,19 @@ def explain(app, doctree, page):
                 rest = rest[hit.end():]
             if parts:
                 paragraph.replace(text, [*parts, nodes.Text(rest)])
+
+
+def paragraphs(doctree):
+    """The paragraphs of a page: first those in sight, then those in a fold, which is between two pieces of HTML."""
+    from docutils import nodes
+
+    depth, found = 0, ([], [])
+    for node in doctree.findall(lambda node: isinstance(node, (nodes.raw, nodes.paragraph))):
+        if isinstance(node, nodes.raw):
+            depth += node.astext().count("<details") - node.astext().count("</details")
+        else:
+            found[depth > 0].append(node)
+    return [*found[0], *found[1]]
 
 
 def term(word, said, address):
