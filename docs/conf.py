@@ -25,7 +25,7 @@ from sphinx import addnodes  # noqa: E402
 from sphinx.util.docutils import SphinxRole  # noqa: E402
 
 import minigrad as mg  # noqa: E402
-from tools.docs import picture, reading, repository  # noqa: E402
+from tools.docs import glossary, picture, reading, repository  # noqa: E402
 from tools.docs.inventories import SITES  # noqa: E402
 
 project = "minigrad"
@@ -213,6 +213,8 @@ def setup(app):
     app.connect("doctree-read", draw_inline, priority=100)      # before Sphinx looks for the file in the folder of pages
     app.connect("doctree-read", mark_errors)
     app.connect("doctree-read", reading.fold)
+    app.connect("doctree-read", glossary.identify)
+    app.connect("doctree-resolved", glossary.explain)
     app.connect("html-page-context", level_of_captions, priority=900)
     app.connect("html-page-context", edit_button, priority=900)
     app.connect("missing-reference", leave, priority=900)

@@ -74,7 +74,7 @@ print(f"only h moves: {(area(5, 2 + step) - area(5, 2)) / step:.3f}")
 # The list of all partial derivatives, $(2, 5)$, is the **gradient** of $A$. It has one number per input. It answers the question of
 # this tutorial: a positive number says "move this input up, and the result goes up".
 #
-# ## Machines in a row: multiply
+# ## Machines in a row: the chain rule
 #
 # Now let the result of one formula be the input of the next one:
 #
@@ -152,6 +152,8 @@ y = u * v
 print(f"u = {u}, v = {v}, y = {y}")
 
 # %% [markdown]
+# ## A topological order, and backpropagation
+#
 # The lines are in a **topological order**: every value comes after the values that it needs. (Every program that runs has computed
 # its values in such an order. There may be several.)
 #
@@ -467,6 +469,28 @@ def check_partial(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_partial.hints = [
+    "Only `a` moves, and `b` stands still. By how many times the step of `a` does `y` move?",
+    "There are two rules. Along a path, multiply the factors. Where several paths lead from "
+    "`a` to `y`, add what they give.",
+    "Write the formula as a picture, with an arrow for each use of `a`, and a factor on each "
+    "arrow. In `a * a * b` two arrows leave `a`. In `b * b` none does."]
+check_partial.wrong = {
+    "a * a * b: not 6":
+        "You followed one path. `a` is used twice, so a second path gives as much again.",
+    "a * b: not 6": "6 is the value of the formula. Ask how far it moves if `a` moves.",
+    "a * b: not 2":
+        "2 is the derivative with respect to `b`. Here `a` moves, and its factor is `b`.",
+    "a + b: not 5": "5 is the value of the formula. Ask how far it moves if `a` moves.",
+    "a + b: not 2": "You let both numbers move. In a partial derivative, `b` stands still.",
+    "a * (a + b): not 5":
+        "This is the path through the first `a`. Another path leads through the sum.",
+    "a * (a + b): not 2":
+        "This is the path through the sum. Another path leads through the first `a`.",
+    "b * b: not 6": "6 is the derivative with respect to `b`. There is no `a` in this formula."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_partial([3.0,     # b is a constant
                1.0,     # a sum passes each step on as it is
@@ -495,8 +519,26 @@ def check_neuron(neuron):
         assert len(found) == 3, "three numbers: for w1, w2 and b"
         for name, told, leaf in zip(("w1", "w2", "b"), found, p):
             right = leaf.grad.item()
-            assert abs(told - right) < 1e-9, f"{name}, {numbers}: {told}, not {right}"
+            assert abs(told - right) < 1e-9, f"{name}: {told:.4f} instead of {right:.4f}"
     print("right")
+
+
+# %% tags=["help"]
+check_neuron.hints = [
+    "Give each intermediate value a name: the sum `z`, then `y = tanh(z)`, then the loss. Go "
+    "back from the loss, one name at a time.",
+    "The slope of the square is `2 * (y - t)`. The slope of `tanh` is `1 - y * y`: it needs "
+    "the result.",
+    "The product of these two slopes is the adjoint of `z`. From `z`, three arrows lead back "
+    "to `w1`, `w2` and `b`. Their factors are `x1`, `x2` and 1."]
+check_neuron.wrong = {
+    "w1: -1.6652 instead of -1.5654": "The slope of `tanh` is missing.",
+    "w1: -1.5612 instead of -1.5654":
+        "The slope of `tanh` is `1 - y * y`, with the result `y`, and not with its argument.",
+    "w1: -0.7827 instead of -1.5654": "The slope of a square has a factor 2.",
+    "w1: 1.5654 instead of -1.5654": "The sign is wrong: `y` stands in `(y - t)` with a plus.",
+    "w1: -1.0436 instead of -1.5654":
+        "This is the adjoint of the sum. On the way to `w1` it is multiplied by `x1`."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -536,6 +578,27 @@ def check_adjoints(adjoints):
     ladder = [(f"v{i + 1}", [(f"v{i}", 1.0), (f"v{i}", 1.0)]) for i in range(60)]
     assert adjoints(ladder)["v0"] == 2.0 ** 60, "a ladder of 60 rungs"
     print("right")
+
+
+# %% tags=["help"]
+check_adjoints.hints = [
+    "The adjoint of the result is 1. Which line can you work on next, and which adjoint must "
+    "be complete before?",
+    "Go through the lines from the last to the first. A line passes `factor * adjoint` on to "
+    "each of its inputs.",
+    "Keep the adjoints in a dict, and begin with the name of the last line. Add to what is "
+    "there already: `get(name, 0.0)`. Skip a line whose name is not in the dict."]
+check_adjoints.wrong = {
+    "LINES: {'y': 1.0, 'u': 6.0, 'v': 6.0, 'a': 18.0, 'b': 12.0}":
+        "You replaced a contribution by the next one. Where two paths meet, add.",
+    "LINES: {'y': 1.0, 'a': 0.0, 'b': 0.0, 'u': 8.0, 'v': 6.0}":
+        "You went from the first line to the last. The adjoint of a name is complete only "
+        "after the lines below.",
+    "'unused'":
+        "No adjoint has reached this name: no path leads from it to the result. Skip such a "
+        "line.",
+    "a line may have the same name twice":
+        "Both pairs are contributions, and they are added. A dict of the inputs would lose one."}
 
 
 # %% tags=["hide-cell", "solution"]

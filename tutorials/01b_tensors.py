@@ -468,8 +468,30 @@ def check_gradients(predicted):
     for text, told in zip(PROGRAMS, predicted):
         v = mg.tensor([1.0, 2.0, 3.0], requires_grad=True)
         eval(text, {"mg": mg, "v": v}).backward()
-        assert told == v.grad.tolist(), f"{text}: not {told}. Count the paths"
+        shown = told and [float(number) for number in told]
+        assert shown == v.grad.tolist(), f"{text}: not {shown}. Count the paths"
     print("right")
+
+
+# %% tags=["help"]
+check_gradients.hints = [
+    "The gradient has three numbers, as `v` has. Each says how much the result moves if this "
+    "element moves.",
+    "For each element, count its paths to the result. Each path gives the product of its "
+    "slopes, and the paths are added.",
+    "Broadcasting puts an element into several places, and each place is a path. `mean` gives "
+    "each of its elements the slope `1 / n`."]
+check_gradients.wrong = {
+    "v.sum(): not [1.0, 2.0, 3.0]":
+        "These are the numbers of `v`. If one of them grows by 1, so does the sum.",
+    "(v * 6).mean(): not [6.0, 6.0, 6.0]": "A mean divides by the number of elements.",
+    "(v + mg.ones(4, 3)).sum(): not [1.0, 1.0, 1.0]":
+        "Broadcasting repeats `v` in each of the four rows.",
+    "(v * v).sum(): not [1.0, 2.0, 3.0]": "You took one path. `v` is used twice in the product.",
+    "(v * v).sum(): not [1.0, 4.0, 9.0]": "These are the values of `v * v`, and not its slopes.",
+    "(v.unsqueeze(1) + v).sum(): not [3.0, 3.0, 3.0]": "You counted one of the two uses of `v`.",
+    "(v.unsqueeze(1) + v).sum(): not [2.0, 2.0, 2.0]":
+        "There are two uses, and broadcasting repeats each of them three times."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -501,6 +523,24 @@ def check_outer(outer_vjp):
     print("right")
 
 
+# %% tags=["help"]
+check_outer.hints = [
+    "Which elements of `y` does `a_0` move? What is the slope of each?",
+    "The gradient of `a_i` is a sum over `j` of `g_ij` times `b_j`. Which product of a matrix "
+    "and a vector computes such sums?",
+    "For `a`, the columns of `g` meet the elements of `b`. For `b`, the rows of `g` meet the "
+    "elements of `a`: there you need the transpose, `g.mT`."]
+check_outer.wrong = {
+    "a: the shape is [4]":
+        "A gradient has the shape of its tensor. You returned that of `b` first.",
+    "a: the shape is [3, 4]":
+        "These are the contributions. Each `a_i` is used in a whole row, so add them along the "
+        "row.",
+    "MG-E209":
+        "Compare the shapes: `g` has a row for each element of `a`, and a column for each "
+        "element of `b`."}
+
+
 # %% tags=["hide-cell", "solution"]
 def outer_vjp_solution(g, a, b):
     return g @ b, g.mT @ a      # a_i is in row i, each time with a factor b_j
@@ -525,7 +565,8 @@ def shares_vjp(g, x):
 # %%
 @mg.testing.exercise(3, hint="A Jacobian of a million numbers has 10^12 entries.")
 def check_shares(shares_vjp):
-    x = mg.rand(2, 3, dtype=mg.float64).add(0.5).requires_grad_()
+    numbers = [[1.0, 2.0, 1.0], [1.0, 3.0, 4.0]]
+    x = mg.tensor(numbers, dtype=mg.float64, requires_grad=True)
     g = mg.tensor([[1.0, 0.0, 2.0], [0.0, 5.0, -1.0]], dtype=mg.float64)
     (wanted,) = mg.autograd.grad(shares(x), x, g)
     told = shares_vjp(g, x.detach())
@@ -535,6 +576,30 @@ def check_shares(shares_vjp):
     long = mg.ones(1, 1_000_000)
     assert shares_vjp(long, long).abs().max() < 1e-6, "shares stay if all numbers grow"
     print("right")
+
+
+# %% tags=["help"]
+check_shares.hints = [
+    "`x_ij` moves its own share directly. It also moves the sum of its row, and with it all "
+    "shares of the row.",
+    "The first path has the slope `1 / s`. On the second, `s` has the slope `-x_ik / s**2` for "
+    "each share of the row, so add over the row.",
+    "Both paths have a factor `1 / s`. Take it out: what remains is `g` minus one number for "
+    "each row. Keep the dimension of that sum with `keepdim=True`."]
+check_shares.wrong = {
+    "[[0.25, 0.0, 0.5], [0.0, 0.625, -0.125]] instead of":
+        "You took one path. A number also moves the sum of its row.",
+    "[[0.1875, 0.0, 0.375], [0.0, 0.390625, -0.0625]] instead of":
+        "You used the diagonal of the Jacobian only. A number also moves the other shares of "
+        "its row.",
+    "[[-0.5, -0.75, -0.25], [-1.375, -0.75, -1.5]] instead of":
+        "A factor `1 / s` is missing on the path through the sum: its slope has `s` squared.",
+    "[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]] instead of":
+        "You did not use `g`. The shares of a row always add up to 1, so a gradient of ones "
+        "gives zeros.",
+    "MG-E204":
+        "A sum over a row loses its dimension. Use `keepdim=True`, so that it is aligned with "
+        "the rows."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -633,8 +633,31 @@ def check_kept(predicted):
         names = {"x": mg.ones(3, requires_grad=True), "c": mg.ones(3)}
         node = eval(text, names).grad_fn
         right = {value.name for value in mg.debug.saved(node, graph=False)}
-        assert told == right, f"{text}: not {told}. Write down the formulas that are run"
+        shown = told and sorted(told)
+        assert told == right, f"{text}: not {shown}. Write down the formulas that are run"
     print("right")
+
+
+# %% tags=["help"]
+check_kept.hints = [
+    "Write down the formulas of the last operation, one for each input. Which values stand in "
+    "them?",
+    "A formula is run only if its input requires a gradient. A formula may use the result "
+    "instead of the input.",
+    "A sum and a difference need no values. In `x * c`, only the formula for `x` is run. A "
+    "plain number such as `2.0` is not a tensor."]
+check_kept.wrong = {
+    "x - x: not ['other', 'self']":
+        "The slopes of a difference are 1 and -1, whatever the numbers are.",
+    "x * c: not ['other', 'self']":
+        "`c` requires no gradient, so the formula that needs `x` is not run.",
+    "x * c: not ['self']": "The gradient of one factor needs the *other* factor.",
+    "c / x: not ['other']": "The slope is `-c / x**2`. It needs `c` too.",
+    "(x + c).tanh(): not ['self']": "The slope of `tanh` is `1 - y * y`. It needs the result.",
+    "x.exp() * 2.0: not ['result']":
+        "The exponential keeps its result, but the last node is the product.",
+    "x.exp() * 2.0: not ['self']":
+        "The slope of a product with 2 is 2. The formula needs the number, and no tensor."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -673,6 +696,25 @@ def check_swish(swish):
     assert found.nbytes == 400, f"{found.nbytes} bytes are kept instead of 400"
     assert mg.autograd.gradcheck(swish.apply, base)
     print("right")
+
+
+# %% tags=["help"]
+check_swish.hints = [
+    "What does `backward` need, and what of this can it compute again from `x`?",
+    "`ctx.save_for_backward(x)` saves one tensor. In `backward`, `x.sigmoid()` computes the "
+    "sigmoid again.",
+    "`forward` saves `x` and returns `x * x.sigmoid()`. `backward` takes `x` out of "
+    "`ctx.saved_tensors`, writes down the derivative of the text, and multiplies it by `g`."]
+check_swish.wrong = {
+    "800 bytes are kept instead of 400":
+        "Two tensors are saved. The sigmoid can be computed again from `x`.",
+    "0 bytes are kept instead of 400":
+        "An attribute of `ctx` is not a saved tensor: nothing checks its version. Use "
+        "`ctx.save_for_backward`.",
+    "another result": "`forward` returns `x` times its sigmoid.",
+    "Jacobian mismatch":
+        "The result is right, and the gradient is not. Is `g` a factor of it? And are both "
+        "terms of the product rule there?"}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -720,6 +762,25 @@ def check_activations(activations):
         right, got = measured(sizes, 10, trained), activations(sizes, 10, trained)
         assert got == right, f"{got} instead of {right} for {trained}"
     print("right")
+
+
+# %% tags=["help"]
+check_activations.hints = [
+    "Go through the layers, and ask for each tensor `h`: which node needs it in the backward?",
+    "The product needs its input for the gradient of `W`, if `W` is trained. `relu` needs its "
+    "result, if any gradient flows through it.",
+    "A gradient flows through a layer if its `W` or an earlier one is trained. The result of "
+    "`relu` is also the input of the next product: count it once, with a set of layer numbers."]
+check_activations.wrong = {
+    "360 instead of 0 for [False, False, False]":
+        "Nothing requires a gradient, so there is no graph and nothing is saved.",
+    "50 instead of 360 for [True, False, False]":
+        "The gradient of the first `W` flows back through all later `relu`, and each keeps its "
+        "result.",
+    "310 instead of 360 for [True, False, False]":
+        "The product with a trained `W` keeps its input, also if this is the data.",
+    "430 instead of 360 for [True, True, False]":
+        "You counted a tensor twice: the result of `relu` is the input of the next product."}
 
 
 # %% tags=["hide-cell", "solution"]

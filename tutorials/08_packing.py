@@ -623,6 +623,25 @@ def check_calls(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_calls.hints = [
+    "`pack` is called once for each tensor that a node saves. Go through the operations, one "
+    "at a time.",
+    "A node saves what its formulas need, and only those formulas count whose input requires a "
+    "gradient. Numbers are not packed.",
+    "A sum saves nothing, an exponential its result, a sine its input. If two nodes save the "
+    "same tensor, `pack` is called for each."]
+check_calls.wrong = {
+    "x * c: not 2": "`c` requires no gradient. So the formula that needs `x` is not run.",
+    "x * 2.0 + c: not 1": "A plain number is no tensor, so nothing is packed.",
+    "x.exp() * x: not 2":
+        "The exponential saves its result too. It is the same tensor as a factor, but a call "
+        "of its own.",
+    "(x + c).sin().tanh(): not 3": "A sum saves nothing: its slopes are 1.",
+    "c.exp() * c: not 3":
+        "No input requires a gradient, so there is no node that could save anything."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_calls([1,     # c, for the gradient of x
              0,     # a number is no tensor, and a sum keeps nothing
@@ -657,6 +676,22 @@ def check_one_byte(one_byte):
     off = error(gradients(Packing(to_bytes, from_bytes)), exact)
     assert off < 0.05, f"the gradients are off by {off}"
     print("right")
+
+
+# %% tags=["help"]
+check_one_byte.hints = [
+    "Every number is stored as a whole number of steps. How large must a step be, so that the "
+    "largest number is 127 steps?",
+    "`scale = t.abs().max().item() / 127`. What happens to it if all numbers are 0?",
+    "Divide by the scale, `round()`, and convert with `.to(mg.int8)`. For the way back, "
+    "convert to float and multiply. For a scale of 0, take any other number."]
+check_one_byte.wrong = {
+    "not the nearest":
+        "Is each number rounded? A conversion to int8 cuts off what is behind the point. And "
+        "is the largest number of *this* tensor 127 steps?",
+    "minigrad.float32 is kept":
+        "`round()` gives whole numbers, but their dtype is still float32. Convert them to int8.",
+    "minigrad.int8 comes back": "Convert to float, and multiply by the step."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -707,6 +742,20 @@ def check_checked(checked):
         print("right")
     else:
         raise AssertionError("a write to what the exponential needs was not noticed")
+
+
+# %% tags=["help"]
+check_checked.hints = [
+    "What can `pack` store beside the tensor, so that `unpack` can see a later write?",
+    "`t._version` is a number that each write to the memory of `t` increases. `t.detach()` "
+    "shares it.",
+    "`pack` returns a pair: `t.detach()`, and the version at this moment. `unpack` compares "
+    "this number with the version of the tensor, and raises the error if they differ."]
+check_checked.wrong = {
+    "it was copied":
+        "A copy needs memory for all its numbers. `t.detach()` is a tensor on the same memory.",
+    "a write to what the exponential needs was not noticed":
+        "`unpack` got other numbers than `pack`. Let `pack` store the version, and compare."}
 
 
 # %% tags=["hide-cell", "solution"]

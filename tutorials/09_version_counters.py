@@ -762,14 +762,16 @@ def check_product(cls):
         with mg.no_grad():
             tensor += 1
 
-    g = mg.ones(2)
-    gx, gy = cls(*factors(True, True)).backward(g)
+    gx, gy = cls(*factors(True, True)).backward(g := mg.ones(2))
     got = gx.tolist(), gy.tolist()
     assert got == ([3.0, 1.0], [2.0, 1.0]), f"the gradients at (2, 1) and (3, 1): {got}"
     x, y = factors(True, False)
     node = cls(x, y)
     write(x)            # x is needed for the gradient of y alone, and y wants none
-    gx, gy = node.backward(g)
+    try:
+        gx, gy = node.backward(g)
+    except RuntimeError:
+        raise AssertionError("no formula that runs needs x, but it was saved") from None
     assert gx.tolist() == [3.0, 1.0], f"the gradient of x is {gx.tolist()}"
     assert gy is None, "y requires no gradient, so it gets None"
     for which in (0, 1):
@@ -782,6 +784,26 @@ def check_product(cls):
             continue
         raise AssertionError(f"a write to factor {which} was not noticed")
     print("right")
+
+
+# %% tags=["help"]
+check_product.hints = [
+    "The gradient of `x` is `g` times `y`. So which factor do you save if only `x` requires a "
+    "gradient?",
+    "Save a tensor together with its `_version`. `backward` compares this number with the "
+    "version that the tensor has then.",
+    "Save a list of two entries, one for each factor. An entry is None, or a pair of the "
+    "*other* factor and its version. `backward` goes through the list, and the None entries "
+    "stay None."]
+check_product.wrong = {
+    "the gradients at (2, 1) and (3, 1): ([2.0, 1.0], [3.0, 1.0])":
+        "They are the other way round: the slope with respect to `x` is `y`.",
+    "no formula that runs needs x, but it was saved":
+        "Only the gradient of `y` needs `x`. If `y` requires none, do not save `x`.",
+    "a write to factor 0 was not noticed":
+        "Save the version beside the tensor, and compare it in `backward`. A copy would hide "
+        "the write.",
+    "y requires no gradient, so it gets None": "Ask `requires_grad` when the node is made."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -833,6 +855,23 @@ def check_powers(powers):
     print("right")
 
 
+# %% tags=["help"]
+check_powers.hints = [
+    "Which tensor does each product save? What writes to its memory afterwards?",
+    "The product saves `table[i - 1]`, a view of the table. Every later row is a write to the "
+    "same memory.",
+    "Do not write to a tensor that is saved. Collect the rows in a list, each of them the last "
+    "entry times `w`, and join them at the end with `mg.stack`."]
+check_powers.wrong = {
+    "MG-E102":
+        "The rows are still written into one tensor, and a product has saved a part of it.",
+    "the gradient is [7.0, 13.0]":
+        "The factor was cut out of the graph, by `.data` or `detach()`. The error is gone, and "
+        "so is a part of the gradient.",
+    "the table is [[2.0, 3.0], [4.0, 9.0], [8.0, 27.0], [16.0, 81.0]]":
+        "The first row is a row of ones."}
+
+
 # %% tags=["hide-cell", "solution"]
 def powers_solution(w, n):
     # The product saves table[i - 1], a view, and every later write to the table counts.
@@ -869,6 +908,23 @@ def check_share_counter(share_counter):
         assert (first._version, second._version) == before, "the versions have changed"
     assert a.tolist() == leaf.tolist() == [1.0, 1.0, 1.0], "the numbers have changed"
     print("right")
+
+
+# %% tags=["help"]
+check_share_counter.hints = [
+    "How can you find out whether two tensors share a counter, if you may change it for a "
+    "moment?",
+    "`mg.autograd.graph.increment_version(a)` counts a write to `a`, and writes nothing. Look "
+    "at `b._version` before and after.",
+    "`with mg.autograd._unsafe_preserve_version_counter(a):` puts the version of `a` back at "
+    "its end. Do the rest inside, and return whether the version of `b` has changed."]
+check_share_counter.wrong = {
+    "pair 1: False instead of True":
+        "The addresses of the first elements differ. But both are views of one memory, and "
+        "they share its counter.",
+    "pair 4: True instead of False": "`a.data` has the memory of `a`, and a counter of its own.",
+    "the versions have changed":
+        "A write must not remain: count one without writing, and put the version back."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -683,6 +683,24 @@ def check_positions(positions):
     print("right")
 
 
+# %% tags=["help"]
+check_positions.hints = [
+    "Where in memory is the element with index `(0, 0)`? How far is it from there to `(0, 1)`, "
+    "and to `(1, 0)`?",
+    "The first element is at `storage_offset()`. A step along axis `k` moves by `stride()[k]` "
+    "places.",
+    "The position of an index is the offset plus the sum of index times stride over the axes. "
+    "`itertools.product` of the ranges of the shape gives the indices in reading order."]
+check_positions.wrong = {
+    "[0, 1, 2, 3] instead of [5.0, 6.0, 7.0, 8.0]":
+        "A view need not begin at the first element of the memory: add `storage_offset()`.",
+    "[1, 2, 3, 4, 5, 6, 7, 8] instead of":
+        "The elements of a view need not be neighbours in memory: use `stride()`.",
+    "21, 22, 23] instead of [0.0, 4.0, 8.0, 12.0":
+        "These are the same places in the order of memory. In reading order, the last index "
+        "moves fastest."}
+
+
 # %% tags=["hide-cell", "solution"]
 def positions_solution(view):
     ranges = [range(n) for n in view.shape]
@@ -718,6 +736,25 @@ def check_gradient(gradient):
     print("right")
 
 
+# %% tags=["help"]
+check_gradient.hints = [
+    "Take the last write. You know the gradient after it. What is the gradient before it, "
+    "inside the part and outside?",
+    "Outside the part nothing changes. Inside, `mul` multiplies the gradient by its factor. "
+    "What was there before a `fill` has no influence at all.",
+    "Go through the writes from the last to the first. Replace `whole[part]` by a list of "
+    "products: with the factor for `mul`, and with 0 for `fill`."]
+check_gradient.wrong = {
+    "[35.0, 6.0, 49.0, 8.0] instead of":
+        "You used the value of the `fill` as a factor. A constant has the slope 0.",
+    "[5.0, 6.0, 7.0, 8.0] instead of":
+        "You skipped the `fill`. It replaces what was there, so no gradient flows there.",
+    "[0.0, 0.0, 0.0, 0.0] instead of":
+        "A `fill` replaces only its part. Elsewhere the gradient flows on.",
+    "[5.0, 0.6, 0.7, 8.0] instead of":
+        "You divided. The gradient is multiplied by the same factor as the value."}
+
+
 # %% tags=["hide-cell", "solution"]
 def gradient_solution(g, writes):
     whole = list(g)
@@ -748,6 +785,23 @@ def check_mended(mended):
     (y * c).sum().backward()
     assert x.grad.tolist() == [587.0, 388.0, 282.0, 192.0], x.grad
     print("right")
+
+
+# %% tags=["help"]
+check_mended.hints = [
+    "Each row of the loop writes into a view of `out`. Where can the results go instead?",
+    "A list holds tensors without a write to any memory. `mg.stack` joins a list of tensors.",
+    "Begin with the list `[x[0]]`. Append the last entry times `x[i]`, for each `i` from 1 on. "
+    "Join at the end."]
+check_mended.wrong = {
+    "there is a write in it":
+        "An assignment such as `out[i] = ...` is a write. Collect the results in a list.",
+    "MG-E110":
+        "A `detach()` or a `no_grad()` has cut the graph. The result needs a path to `x`.",
+    "'list' object has no attribute 'tolist'":
+        "The result is a list of tensors. Join them with `mg.stack`.",
+    "tensor([  5.,  12.,  42., 192.])":
+        "Only the newest factor is on a path. Do not detach the product of the earlier ones."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -660,7 +660,7 @@ print("batches seen:", norm.num_batches_tracked.item())
 # Each exercise has a check. The solutions are folded below it.
 #
 # **1. Checkpoints within checkpoints.** Write `halves(n, h)`: it runs `n` layers (a power of two) on `h`. It checkpoints only the
-# first of its two halves, and does the same inside each half. After the forward, at most $\log_2 n + 1$ tensors may be kept. Use
+# first of its two halves, and does the same inside each half. After the forward, $\log_2 n + 1$ tensors are kept. Use
 # `real`.
 
 # %%
@@ -679,11 +679,32 @@ def check_halves(halves):
             y = halves(n, x)
         assert ran["layer"] == n, f"{ran['layer']} layers have run in the forward"
         levels = int(math.log2(n))
-        assert len(Box.held) <= levels + 1, f"{len(Box.held)} tensors kept for {n} layers"
+        assert len(Box.held) == levels + 1, \
+            f"{len(Box.held)} tensors kept for {n} layers instead of {levels + 1}"
         y.sum().backward()
         assert mg.equal(x.grad, expected), f"a wrong gradient for {n} layers"
         assert ran["layer"] <= n * (levels + 1), f"{ran['layer']} layers run for {n}"
     print("right")
+
+
+# %% tags=["help"]
+check_halves.hints = [
+    "The function calls itself for both halves. Which of the two calls is inside a checkpoint?",
+    "`real(f, h)` is a checkpoint of `f` at `h`. Inside it, run the first half: `f` is the "
+    "same function, for `n // 2` layers.",
+    "If `n` is 1, run `layer(h)`. Otherwise, give the first call to `real` in a `lambda`, and "
+    "make the second call with its result, without `real`."]
+check_halves.wrong = {
+    "8 tensors kept for 8 layers instead of 4":
+        "There is no checkpoint: each layer has kept its input.",
+    "1 tensors kept for 2 layers instead of 2":
+        "One checkpoint covers everything. In its backward, all layers would be kept at the "
+        "same time.",
+    "2 tensors kept for 8 layers instead of 4":
+        "Both halves are in checkpoints. The second half runs next in the backward, so it "
+        "needs none.",
+    "5 tensors kept for 8 layers instead of 4":
+        "The first half is in a checkpoint, but the second half must be cut into halves too."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -710,10 +731,31 @@ def repeated(f, x):
 @mg.testing.exercise(2)
 def check_repeated(repeated):
     assert same_places(repeated), "other numbers were dropped"
-    after = mg.rand(3)
-    same_places(real)
-    assert mg.equal(mg.rand(3), after), "the second run has used up random numbers"
+
+    def numbers(make):
+        mg.manual_seed(0)
+        y = make(dropped, mg.ones(9, requires_grad=True))
+        mg.rand(3)          # so the backward does not begin where the forward ended
+        y.sum().backward()
+        return mg.rand(3)
+
+    assert mg.equal(numbers(repeated), numbers(real)), "after the backward: other numbers"
     print("right")
+
+
+# %% tags=["help"]
+check_repeated.hints = [
+    "The second run must begin with the state that the first run began with. When do you have "
+    "to read this state?",
+    "Read `mg.get_rng_state()` before the first run. Give `by_hand` a function that notices "
+    "whether it runs for the first or for the second time.",
+    "In the second run: read the present state, set the old one, run `f`, and set the present "
+    "one again, in a `finally`."]
+check_repeated.wrong = {
+    "other numbers were dropped":
+        "The second run drew new random numbers. Set the state of the first run before it.",
+    "after the backward: other numbers":
+        "The second run leaves its state behind. Put the state back that was there before it."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -761,6 +803,21 @@ def check_policy(policy):
     assert again(3) == {"sin": 2}, f"{again(3)} were run again for 3 rows"
     assert again(4) == {"mm": 2, "sin": 2}, f"{again(4)} were run again for 4 rows"
     print("right")
+
+
+# %% tags=["help"]
+check_policy.hints = [
+    "You do not have the result yet. Can you tell its size from the shapes of the arguments?",
+    "A product of an `n x k` and a `k x m` matrix has `n * m` numbers. `args[0].shape` is the "
+    "shape of the first matrix.",
+    'Two conditions: `str(op)` is `"mm"`, and the rows of the first matrix times the columns '
+    "of the second are at most 10."]
+check_policy.wrong = {
+    "{'sin': 2} were run again for 4 rows":
+        "The size is ignored: these results have twelve numbers, and are not to be kept.",
+    "{'mm': 2} were run again for 3 rows":
+        "This is the opposite: True means that the result is kept.",
+    "{} were run again for 3 rows": "Everything was kept, also the sines."}
 
 
 # %% tags=["hide-cell", "solution"]

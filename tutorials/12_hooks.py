@@ -678,6 +678,24 @@ def check_reverse(reverse):
     print("right")
 
 
+# %% tags=["help"]
+check_reverse.hints = [
+    "A hook on `x` sees the gradients of all uses of `x` together. Whose gradient should the "
+    "hook see instead?",
+    "`x.clone()` is a new result with the same numbers. `register_hook` calls a function with "
+    "its gradient, and uses what the function returns.",
+    "Make a clone. If it requires a gradient, register a hook on it that returns the negative "
+    "of what it gets. Return the clone."]
+check_reverse.wrong = {
+    "another use of x was affected":
+        "A hook on `x` sees the sum over all its uses. Put the hook on a result of your own.",
+    "the result is [-1.0, -2.0], and not x":
+        "Only the gradient is reversed. The forward returns the numbers as they are.",
+    "MG-E111": "A tensor that requires no gradient accepts no hook. Ask `requires_grad` first.",
+    "[3.0, 3.0] instead of [-3, -3]": "The hook returned None, so the gradient stays as it is.",
+    "MG-E110": "Through a detached tensor no gradient flows, and nothing can be reversed."}
+
+
 # %% tags=["hide-cell", "solution"]
 def reverse_solution(x):
     y = x.clone()       # a value of its own: a hook on x would see the other uses as well
@@ -718,6 +736,28 @@ def check_grad_norms(grad_norms):
     y.backward()
     assert norms == {}, "there are hooks left after an error"
     print("right")
+
+
+# %% tags=["help"]
+check_grad_norms.hints = [
+    "The block needs something at its beginning and something at its end. The end must come "
+    "even after an error.",
+    "`register_hook` returns a handle, and `handle.remove()` removes the hook. A class with "
+    "`__enter__` and `__exit__` is a context manager.",
+    "Each hook must know its own name: make it in a function that gets the name. Keep the "
+    "handles in a list, and remove them in `__exit__`, or in a `finally`."]
+check_grad_norms.wrong = {
+    "there are hooks left after an error":
+        "After an error, the lines behind a `yield` do not run, unless they are in a `finally`.",
+    "there are hooks left":
+        "Remove each hook at the end of the block, with the handle that `register_hook` "
+        "returned.",
+    "{'h': 40.0}":
+        "All hooks use the last name of the loop. Make each hook in a function that gets its "
+        "name.",
+    "{'x': 5.0, 'h': 10.0}":
+        "These are the norms of the tensors. The norms of the gradients are known only in a "
+        "hook."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -763,13 +803,29 @@ def check_blame(blame):
     try:
         y.backward()
     except ArithmeticError as error:
-        assert "SqrtBackward0" in str(error), error
+        assert "SqrtBackward0" in str(error), f"{error}, and not SqrtBackward0"
     else:
         raise AssertionError("nobody was blamed")
     good = (x + 1).sqrt().sum()
     blame(good)
     good.backward()
     print("right")
+
+
+# %% tags=["help"]
+check_blame.hints = [
+    "A node is to blame if it has returned a nan, and has received none. Which hook sees what "
+    "a node received and what it returned?",
+    "A hook of `node.register_hook` gets two tuples: the gradients that the node returns, and "
+    "those that it got. An entry may be None.",
+    "Walk over all nodes behind `y`, each once. Make a hook for each in a function that gets "
+    "the node, so that it knows the name. Raise if there is a nan among the first and none "
+    "among the second."]
+check_blame.wrong = {
+    "nobody was blamed": "Each node behind `y` needs a hook, and the hook must raise the error.",
+    "and not SqrtBackward0":
+        "You blamed another node. A node that only passes a nan on has received one: compare "
+        "both sides of a node."}
 
 
 # %% tags=["hide-cell", "solution"]

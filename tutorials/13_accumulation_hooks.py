@@ -595,19 +595,41 @@ def check_attach(attach):
     mine, right = new_weights(3, 4), new_weights(3, 4)
     handles = attach(mine, 0.5, 0.9)
     sgd = mg.optim.SGD(right, lr=0.5, momentum=0.9)
-    for _ in range(4):
+    for step in range(1, 5):
         loss_of(mine).backward()
         assert held(mine) == 0, "a gradient is left after the backward"
         loss_of(right).backward()
         sgd.step()
         sgd.zero_grad()
-    alike = [mg.allclose(w, v, atol=1e-5) for w, v in zip(mine, right)]
-    assert all(alike), "other weights than by mg.optim.SGD after four steps"
+        alike = [mg.allclose(w, v, atol=1e-5) for w, v in zip(mine, right)]
+        assert all(alike), f"other weights than by mg.optim.SGD after step {step}"
     for handle in handles:
         handle.remove()
     loss_of(mine).backward()
     assert held(mine) > 0, "the hooks are still there"
     print("right")
+
+
+# %% tags=["help"]
+check_attach.hints = [
+    "The step needs the complete gradient of a weight. After which event is it in `.grad`?",
+    "`w.register_post_accumulate_grad_hook(f)` calls `f(w)` when `.grad` is complete. Each "
+    "weight has a velocity of its own: keep them in a dict.",
+    "In the hook: the new velocity is the gradient, or `momentum` times the old one plus the "
+    "gradient. Subtract `lr` times the velocity from `w`, and set `.grad` to None. Return the "
+    "handles."]
+check_attach.wrong = {
+    "other weights than by mg.optim.SGD after step 1":
+        "The first velocity is the first gradient, whole. A factor `1 - momentum` belongs to "
+        "another rule.",
+    "other weights than by mg.optim.SGD after step 2":
+        "The first step is right, and the second is not. Is the velocity kept, for each weight "
+        "apart?",
+    "a gradient is left after the backward": "Set `.grad` to None after the step.",
+    "must be Tensor, not NoneType":
+        "A hook of `register_hook` runs before the gradient is in `.grad`. Use the hook that "
+        "runs after it.",
+    "the hooks are still there": "Return the handles of all hooks."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -645,8 +667,8 @@ def check_attach_every(attach_every):
         for part in (1.0, 2.0, 3.0):
             start = [w.detach().clone() for w in mine]
             (part * loss_of(mine)).backward()
-            moved = any([bool((w != v).any()) for w, v in zip(mine, start)])
-            assert moved == (part == 3.0), f"part {part:.0f}: moved is {moved}"
+            moved = sum([bool((w != v).any()) for w, v in zip(mine, start)])
+            assert moved == 3 * (part == 3.0), f"part {part:.0f}: {moved} of 3 weights move"
         assert held(mine) == 0, "a gradient is left"
         (6.0 * loss_of(right)).backward()
         for w in right:
@@ -654,6 +676,25 @@ def check_attach_every(attach_every):
     alike = [mg.allclose(w, v, atol=1e-5) for w, v in zip(mine, right)]
     assert all(alike), "other weights"
     print("right")
+
+
+# %% tags=["help"]
+check_attach_every.hints = [
+    "A hook is called once per weight and backward. What must it count, and how many counters "
+    "are there?",
+    "Each weight needs a counter of its own: a list, or an entry of a dict. "
+    "`functools.partial` gives a hook a further argument.",
+    "In the hook: count. If the count is `k`, set it back to 0 and call `descend(w)`. "
+    "Otherwise do nothing: `.grad` grows by itself."]
+check_attach_every.wrong = {
+    "part 1: 1 of 3 weights move":
+        "The weights share a counter. Three weights count to 3 in a single backward.",
+    "part 1: 3 of 3 weights move": "A step was made in each backward.",
+    "part 3: 0 of 3 weights move":
+        "The third backward has to make the step: count it before you compare.",
+    "other weights":
+        "The step must use the sum of the gradients of all parts. Do not set `.grad` to None "
+        "between them."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -703,6 +744,27 @@ def check_halves(halves):
     begun = [event for event in r.events if event.kind == "begin"]
     assert len(begun) == 2, f"{len(begun)} backwards instead of two"
     print("right")
+
+
+# %% tags=["help"]
+check_halves.hints = [
+    "`autograd.grad` accepts an edge where it accepts a tensor. What do you need at the edge, "
+    "to go on behind it?",
+    "The first call goes from the loss to the edge and to `upper`. The second begins at the "
+    "edge, with the gradient that has arrived there.",
+    "Ask the first call for `[edge, *upper]`. Its first result is the third argument of the "
+    "second call, whose output is `edge` and whose inputs are `lower`."]
+check_halves.wrong = {
+    "1 backwards instead of two":
+        "This is one backward for everything. Stop at the edge, and begin there again.",
+    "MG-E101": "Two backwards from the loss share nodes. Let the second begin at the edge.",
+    "a node has run twice": "The second backward began at the loss again. Begin it at the edge.",
+    "right of upper, then lower: [False, False, False, False]":
+        "First the gradients of `upper`, then those of `lower`.",
+    "MG-E108":
+        "The second backward needs the gradient that the first one has brought to the edge.",
+    "[True, True, False, False]":
+        "The second half begins with the gradient at the edge, and not with ones."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -908,6 +908,24 @@ def check_hypot(cls):
     print("right")
 
 
+# %% tags=["help"]
+check_hypot.hints = [
+    "Which three tensors do the formulas `x / r` and `y / r` need? Each can be saved.",
+    "`ctx.save_for_backward(x, y, r)` saves inputs and results, so that the second derivative "
+    "is right, and nothing keeps itself alive.",
+    "`forward` computes `r`, saves all three, and returns `r`. `backward` unpacks "
+    "`ctx.saved_tensors`, and returns one gradient for `x` and one for `y`, each times `g`."]
+check_hypot.wrong = {
+    "r is not saved, so the root is taken twice":
+        "Save `r` with `x` and `y`. As an attribute of `ctx` it would keep its own node alive.",
+    "no gradient arrives at the input at all":
+        "The slopes were computed in `forward`, which is not recorded. Save `x`, `y` and `r`, "
+        "and compute the slopes in `backward`.",
+    "backward returns the same result for every grad_output":
+        "You returned the slopes alone. Multiply them by `g`.",
+    "expected 2, got 1": "`forward` has two arguments, so `backward` returns two gradients."}
+
+
 # %% tags=["hide-cell", "solution"]
 class HypotSolution(mg.autograd.Function):
     @staticmethod
@@ -970,6 +988,26 @@ def check_mended(cls):
     print("right")
 
 
+# %% tags=["help"]
+check_mended.hints = [
+    "Two faults are in `forward`, and two in `backward`. What does each line write to, save, "
+    "or return?",
+    "`x` belongs to the caller, and `g` to the engine: do not write to them. A tensor as an "
+    "attribute is not checked. `forward` has three arguments.",
+    "Save `x` with `save_for_backward`, and the two numbers as attributes. In `backward`, "
+    "multiply `g` by a mask and by the factor. Return a gradient for `x`, and None for each "
+    "number."]
+check_mended.wrong = {
+    "x was written to": "`mul_` writes into the tensor of the caller. Use `x * factor`.",
+    "expected 3, got 1":
+        "`backward` returns a value for each argument of `forward`: None for a number.",
+    "MG-E122": "`g` is not yours to write to. Compute a new tensor, with a mask as a factor.",
+    "nothing was raised":
+        "As an attribute, `x` is not checked when it has changed. Use `save_for_backward`.",
+    "Jacobian mismatch":
+        "Look at the mask: the result is clamped where `x * factor` is above the limit."}
+
+
 # %% tags=["hide-cell", "solution"]
 class MendedSolution(mg.autograd.Function):
     @staticmethod
@@ -1013,11 +1051,29 @@ def check_relu(cls):
     assert h.tolist() == [0.0, 4.0, 6.0], f"the result is {h.tolist()}"
     name = h.grad_fn.name()
     assert name == cls.__name__ + "Backward", f"{name}: the write was not announced"
-    (h * h).sum().backward()
-    assert w.grad.tolist() == [0.0, 16.0, 24.0], f"the gradient is {w.grad.tolist()}"
+    (h * mg.tensor([5.0, -4.0, 6.0])).sum().backward()
+    assert w.grad.tolist() == [0.0, -8.0, 12.0], f"the gradient is {w.grad.tolist()}"
     with mg.testing.expect_error(RuntimeError, code="MG-E121", quiet=True):
         cls.apply(w)
     print("right")
+
+
+# %% tags=["help"]
+check_relu.hints = [
+    "After `forward`, the input is gone. Can you tell from the result where the input was "
+    "positive?",
+    "`ctx.mark_dirty(x)` announces the write. `clamp_(min=0)` writes. The result may be saved, "
+    "because nobody writes to it afterwards.",
+    "In `forward`: announce, write, save `x`, return `x`. In `backward`: a mask, where the "
+    "saved tensor is above 0, times `g`."]
+check_relu.wrong = {
+    "the result is to be the input itself":
+        "Write into `x`, announce it with `ctx.mark_dirty(x)`, and return `x`.",
+    "the gradient is [10.0, 0.0, 12.0]":
+        "You clamped the gradient. The slope depends on the input, and not on the sign of `g`.",
+    "the gradient is [0.0, -32.0, 72.0]": "You multiplied by the result. The slope is 1 or 0.",
+    "the gradient is [10.0, -8.0, 12.0]":
+        "Where the input was negative, the result is 0. So there the mask must be 0: use `>`."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -724,11 +724,29 @@ def check_more(cls):
     def at(s):
         return program(1.3 + s, 0.7 + 2 * s, math.exp)
 
+    cls(0.0, 1.0).exp()         # an answer that is not there yet says so here
     z = program(cls(1.3, 1.0), cls(0.7, 2.0), lambda x: x.exp())
     wanted = (at(1e-6) - at(-1e-6)) / 2e-6
-    assert abs(z.value - at(0.0)) < 1e-9, f"value {z.value} instead of {at(0.0)}"
-    assert abs(z.tangent - wanted) < 1e-4, f"tangent {z.tangent} instead of {wanted}"
+    assert abs(z.value - at(0.0)) < 1e-9, f"value {z.value:.3f}, not {at(0.0):.3f}"
+    assert abs(z.tangent - wanted) < 1e-4, f"tangent {z.tangent:.3f}, not {wanted:.3f}"
     print("right")
+
+
+# %% tags=["help"]
+check_more.hints = [
+    "Each method returns a pair: the value, and how fast it moves when the inputs move at "
+    "their tangents.",
+    "The slopes are those of a textbook: `exp(x)` for `exp`, and `n * x ** (n - 1)` for a "
+    "power. Each is multiplied by the tangent.",
+    "For the quotient `z = x / y`, the tangent is (tangent of `x` minus `z` times tangent of "
+    "`y`) divided by `y`. Override `__mul__` too: wrap what `super().__mul__(other)` returns."]
+check_more.wrong = {
+    "'Dual' object has no attribute 'exp'":
+        "`*` still returns a `Dual`. Its result must be of class `More`.",
+    "tangent 154.893, not 19.234":
+        "The tangent of a quotient is not the quotient of the tangents.",
+    "tangent -218.032, not 19.234": "`exp` has to multiply its slope by the tangent.",
+    "tangent 2.616, not 19.234": "The power has to multiply its slope by the tangent."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -777,6 +795,23 @@ def check_push(push):
     print("right")
 
 
+# %% tags=["help"]
+check_push.hints = [
+    "A vjp is `u` times `J`. As a function of `u`, it is linear. What is its derivative with "
+    "respect to `u`?",
+    "`autograd.grad(y, x, u, create_graph=True)` is a vjp that can be differentiated again. "
+    "`u` must require a gradient.",
+    "The second call differentiates the result of the first with respect to `u`, and takes `v` "
+    "as its third argument. The numbers in `u` do not matter: zeros will do."]
+check_push.wrong = {
+    "0 backwards instead of two": "This is forward mode itself. Build it from two backwards.",
+    "MG-E110": "The first backward has left no graph. Use `create_graph=True`.",
+    "MG-E204":
+        "You differentiated with respect to `x` again, and got the shape of `x`. Differentiate "
+        "with respect to `u`.",
+    "MG-E107": "The weight `u` must require a gradient, before the first backward."}
+
+
 # %% tags=["hide-cell", "solution"]
 def push_solution(f, x, v):
     x = x.detach().requires_grad_()
@@ -817,6 +852,26 @@ def check_band(band):
         assert found.shape == (n, n) and mg.allclose(found, right), f"wrong for n = {n}"
         assert len(calls) <= 3, f"{len(calls)} passes for n = {n}"
     print("right")
+
+
+# %% tags=["help"]
+check_band.hints = [
+    "One forward pass with a direction gives a combination of columns. When can you take the "
+    "columns apart again?",
+    "Column `j` has numbers only in rows `j - 1`, `j` and `j + 1`. So the columns 0, 3, 6, ... "
+    "share no row.",
+    "For each of `first = 0, 1, 2`: make a direction with ones at `first::3`, and run one "
+    "pass. Then copy the three rows around each `j` into column `j`."]
+check_band.wrong = {
+    "wrong for n = 3":
+        "What moves if only `x[j]` moves is *column* `j`. Columns 0 and 2 share row 1, so two "
+        "passes are not enough.",
+    "wrong for n = 10":
+        "One pass gives several columns at the same time. Each of them has only the rows `j - "
+        "1` to `j + 1`.",
+    "10 passes for n = 10":
+        "One pass for each column is correct, and too slow. Let columns without a common row "
+        "share a pass."}
 
 
 # %% tags=["hide-cell", "solution"]

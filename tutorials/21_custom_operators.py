@@ -592,6 +592,28 @@ def check_when(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_when.hints = [
+    "When is a schema checked? When is a formula needed? Does anything look for a write that "
+    "was not announced?",
+    "An operator without a formula still leaves a node, if an input requires a gradient. The "
+    "error comes when this node runs.",
+    "Arguments are checked before the forward. A factor 0 makes a gradient of zeros, which is "
+    "still a gradient. Only `opcheck` looks for hidden writes."]
+check_when.wrong = {
+    "bare(x): not 'forward'":
+        "The forward needs no formula. It leaves a node, and the error comes when the node "
+        "runs.",
+    "bare(x): not 'never'":
+        "`x` requires a gradient, so the backward runs a node that has no formula.",
+    "bare(x.detach()): not 'backward'": "Nothing requires a gradient here, so there is no node.",
+    "bare([x]): not 'backward'":
+        "A list is not a tensor. The arguments are checked before the forward.",
+    "bare([x]): not 'never'": "The schema says Tensor, and a list of tensors is not one.",
+    "bare(x) * 0 + x: not 'never'": "A gradient of zeros goes through the node too.",
+    "sly(x.detach()): not 'forward'": "A call does not look for writes. Only `opcheck` does."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_when(["backward",
             "never",            # nothing requires a gradient, so there is no node
@@ -636,6 +658,22 @@ def check_running(running_backward):
     print("right")
 
 
+# %% tags=["help"]
+check_running.hints = [
+    "Each result is a copy of one element of `x`. Where does its gradient go? What if two "
+    "results are copies of the same element?",
+    "Begin with zeros in the shape of `g`, and *add* each gradient at its place. An assignment "
+    "to the same place twice would keep only one.",
+    "`zeros.index_add(0, places, g)` adds the entries of `g` at the places. It is an op of "
+    "minigrad, so it can be differentiated again."]
+check_running.wrong = {
+    "[1.0, 1.0, 0.0, 0.0, 1.0], and not":
+        "Three results have the same place, and an assignment keeps one of them. Add.",
+    "[1.0, 1.0, 1.0, 1.0, 1.0], and not":
+        "The gradient of a result goes to the place of its maximum, and not to its own place.",
+    "MG-E265": "NumPy leaves no graph. For the second derivative, compute with ops of minigrad."}
+
+
 # %% tags=["hide-cell", "solution"]
 def running_solution(ctx, g, of_places):
     (places,) = ctx.saved_tensors
@@ -669,6 +707,24 @@ def check_solve(make_solve):
     assert of_A is None, "the gradient of A was computed, and nobody needs it"
     assert opcheck(solve, (A, b))
     print("right")
+
+
+# %% tags=["help"]
+check_solve.hints = [
+    "`backward` has to solve an equation too. Which operator does this, and for which matrix?",
+    "Write the three parts: the operator with `custom_op`, a `setup_context` that saves `A` "
+    "and the result, and a `backward`. `ctx.needs_input_grad` says what is needed.",
+    "In `backward`, the gradient of `b` is `solve(A.t(), g)`: the operator calls itself. The "
+    "gradient of `A` is the negative outer product of it and `x`. If nobody needs it, return "
+    "None there."]
+check_solve.wrong = {
+    "the sign is wrong": "The formula for the gradient of `A` has a minus.",
+    "Jacobian mismatch": "The gradient of `b` solves an equation with the *transpose* of `A`.",
+    "the gradient of A was computed, and nobody needs it":
+        "Ask `ctx.needs_input_grad[0]` before you compute it.",
+    "MG-E115":
+        "NumPy cannot be differentiated. Call your operator in `backward`, and there is a "
+        "second derivative."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -469,6 +469,31 @@ def check_first(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_first.hints = [
+    "Follow the gradient of the first entry back. Which slope is infinite at 0, and which "
+    "number meets it?",
+    "`inf + 1` is inf. But `0 * inf` is nan, and it does not matter which of the two arrives "
+    "first.",
+    "The slopes at 0: infinite for the root and for `1 / x`, 1 for `log(x + 1)`. `mg.where` "
+    "sends a gradient of 0 into the branch that it did not choose."]
+check_first.wrong = {
+    "(x * x).sqrt(): not 'finite'":
+        "The engine does not know that this is |x|. The slope of the root at 0 is infinite, "
+        "and meets `2 * x = 0`.",
+    "(x * x).sqrt(): not 'inf'":
+        "The infinite slope of the root meets `2 * x = 0`, and `0 * inf` is nan.",
+    "x.sqrt() + x: not 'nan'":
+        "`inf + 1` is inf. For a nan, the infinite slope has to meet a 0.",
+    "x.sqrt() * c: not 'finite'": "A factor 0 does not help: `0 * inf` is nan.",
+    "x.sqrt() * c: not 'inf'": "A gradient of 0 arrives at the root, and `0 * inf` is nan.",
+    "mg.where(x > 0, 1 / x, x): not 'finite'":
+        "`where` sends 0 into the branch that it did not choose. There it meets an infinite "
+        "slope.",
+    "mg.where(x > 0, x, 1.0).log(): not 'nan'":
+        "Here the choice comes before the function: the logarithm sees 1 instead of 0."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_first(["nan",         # the slope inf of the root meets 2x = 0
              "inf",         # inf + 1
@@ -499,9 +524,27 @@ def check_entropy(entropy):
     h.backward()
     found, exact = p.grad.tolist(), [0.0] + [-math.log(v) - 1 for v in values if v]
     assert not any(map(math.isnan, found)), f"the gradient is {found}"
-    assert found[0] == 0, f"the gradient at 0 is {found[0]}, and not 0"
+    assert found[0] == 0, f"the gradient at 0 is {found[0]:.2f}, and not 0"
     assert all([abs(f - e) < 1e-12 for f, e in zip(found, exact)]), f"{found}, not {exact}"
     print("right")
+
+
+# %% tags=["help"]
+check_entropy.hints = [
+    "Where does the nan come from, in the forward and in the backward? They have the same "
+    "cause: the logarithm of 0.",
+    "`mg.where` behind the logarithm mends the forward only. The logarithm must not see the 0 "
+    "at all.",
+    "Choose twice with `mg.where`. Inside, put 1 where `p` is 0, and take the logarithm of "
+    "that. Outside, choose 0 at the same places. Then sum, with a minus."]
+check_entropy.wrong = {
+    "the entropy is nan": "`0 * log(0)` is 0 times -inf, a nan. Choose with `mg.where`.",
+    "the gradient is [nan":
+        "The forward is mended, but a 0 still meets an infinite slope in the backward. Choose "
+        "*before* the logarithm.",
+    "and not 0":
+        "A lower bound makes the slope large instead of infinite. Where `p` is 0, no gradient "
+        "should flow: choose with `mg.where`."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -542,6 +585,26 @@ def check_line(line_of_nan):
         line_of_nan(good)
         assert mg.is_anomaly_enabled(), "the mode was on before, and is off now"
     print("right")
+
+
+# %% tags=["help"]
+check_line.hints = [
+    "In anomaly mode, a nan raises an error. Before this, a warning shows where the forward "
+    "made the node. You need the warning.",
+    "`warnings.catch_warnings(record=True)` gives a list of the warnings. "
+    "`mg.autograd.set_detect_anomaly(True)` in a `with` puts the mode back.",
+    'Run the program in both contexts, with `warnings.simplefilter("always")`. Catch the '
+    "RuntimeError. Then take the last line of the first warning's message, without spaces "
+    "around it."]
+check_line.wrong = {
+    "root = x.sqrt(), and not ''":
+        "The error was caught, but the line is in the warning. Record the warnings.",
+    "root = x.sqrt(), and not 'Function":
+        "This is the error, which names the node. The line of the program is in the warning.",
+    "the second program makes no nan": "Without a nan there is no line: return an empty string.",
+    "the mode is still on": "Use the mode in a `with` block, so that it ends with the block.",
+    "the mode was on before, and is off now":
+        "Do not switch the mode off at the end. A `with` block puts back what was there."}
 
 
 # %% tags=["hide-cell", "solution"]

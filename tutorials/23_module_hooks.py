@@ -515,6 +515,24 @@ def check_order(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_order.hints = [
+    "The outer module calls the inner one. Which of the two forwards ends first?",
+    "A backward goes through the modules in the opposite direction, from the output of the "
+    "outer module. Pre-hooks run when it enters a module.",
+    "The first two letters belong to the forward: inner, then outer. Then the backward enters "
+    "the outer module, enters the inner one, leaves the inner one, leaves the outer one."]
+check_order.wrong = {
+    "call number 1 is not C": "The outer forward ends only after the inner one has ended.",
+    "call number 1 is not B": "The forward runs first, with its two hooks.",
+    "call number 3 is not F":
+        "The backward comes from the output, so it enters the outer module first.",
+    "call number 4 is not A":
+        "Before the inner module is left, it is entered: its pre-hook comes first.",
+    "call number 5 is not E":
+        "The backward leaves the inner module before it leaves the outer one."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_order(["D", "C", "B", "F", "A", "E"])
 
@@ -547,6 +565,25 @@ def check_activations(activations):
         pass
     assert not any([m._forward_hooks for m in net.modules()]), "hooks left after an error"
     print("right")
+
+
+# %% tags=["help"]
+check_activations.hints = [
+    "Which hook sees the output of a module? What could change an output after the hook has "
+    "seen it?",
+    "`module.register_forward_hook(hook)` calls `hook(module, args, output)`. `detach()` "
+    "removes the history, `clone()` copies the numbers.",
+    "Go through `named_modules()`, and choose those without `children()`. Each hook is made in "
+    "a function that gets the name. Run the net in a `try`, and remove the handles in its "
+    "`finally`."]
+check_activations.wrong = {
+    "1.0: [0.0, 6.0], not [-6, 6]": "The next module has written into this tensor. Keep a copy.",
+    "0 has a history": "A clone is recorded too. Detach the output.",
+    "the names are ['0', '1.0', '1.1', '1', ''], not":
+        "Modules that contain others do not count: ask for their `children()`.",
+    "there are hooks left": "Remove each hook after the run, with its handle.",
+    "hooks left after an error":
+        "An error skips the lines after it. Remove the hooks in a `finally`."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -593,7 +630,8 @@ def check_norms(watch_norms):
     right = {"0": 3.75, "2": 7.25 ** 0.5}
     assert norms.keys() == right.keys(), f"the names are {list(norms)}, not {list(right)}"
     for name, value in right.items():
-        assert abs(norms[name] - value) < 1e-5, f"{name}: {norms[name]}, not {value}"
+        told = norms[name]
+        assert abs(told - value) < 1e-5, f"{name}: {told:.3f}, not {value:.3f}"
     norms.clear()
     net[0](mg.tensor([[0.75]])).sum().backward()
     assert norms == {"0": 1.25}, f"a backward through module 0 alone gives {norms}"
@@ -605,6 +643,28 @@ def check_norms(watch_norms):
     net(mg.tensor([[0.75]])).sum().backward()
     assert norms == {"2": 1.0}, "the handles do not remove the hooks"
     print("right")
+
+
+# %% tags=["help"]
+check_norms.hints = [
+    "A hook must run once for each module, when all gradients of its parameters are there. "
+    "Which hook of tutorial 13 waits for several tensors?",
+    "`mg.autograd.graph.register_multi_grad_hook(tensors, f)` calls `f` with a list of "
+    "gradients, in which None may be. `parameters(recurse=False)` gives a module's own.",
+    "Go through `named_modules()`. Where there are parameters of its own, register such a "
+    "hook, made in a function that gets the name. Add the sums of the squares, and take the "
+    "root at the end."]
+check_norms.wrong = {
+    "0: 5.250, not 3.750": "You added the norms. Add the squares, and take the root of the sum.",
+    "0: 14.062, not 3.750": "The root is missing.",
+    "the names are ['2', '', '0'], not":
+        "The whole net was written too. It has no parameters of its own: use `recurse=False`.",
+    "the handles do not remove the hooks": "Return the handles of all hooks.",
+    "0: 2.250, not 3.750":
+        "Each parameter has overwritten the norm of the one before it. Take all of a module "
+        "together.",
+    "0: 3.000, not 3.750":
+        "When the hook runs, `.grad` is not written yet. Use the gradients that the hook gets."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -454,6 +454,29 @@ def check_shapes(predicted):
     print("right")
 
 
+# %% tags=["help"]
+check_shapes.hints = [
+    "Count first: how many numbers go in, how many come out?",
+    "A Jacobian has the shape of the output, followed by that of the input. A Hessian has the "
+    "shape of the input twice. A gradient and a vjp have that of the input.",
+    "`vmap` puts the length of the batch in front of the shape for one example. The last "
+    "program returns a pair, and `[1]` is the vjp."]
+check_shapes.wrong = {
+    "functional.jacobian(g, x): not (3, 2)":
+        "A row for each output, and a column for each input.",
+    "functional.hessian(s, x): not (3,)":
+        "This is the shape of the gradient. The Hessian is the Jacobian of the gradient.",
+    "func.grad(s)(x): not ()": "A gradient has the shape of the input.",
+    "func.vmap(func.grad(s))(B): not (3,)":
+        "There is one gradient for each of the five examples.",
+    "func.vmap(func.jacrev(g))(B): not (2, 3)":
+        "There is one Jacobian for each of the five examples.",
+    "func.vmap(func.jacrev(g))(B): not (5, 2, 5, 3)":
+        "`vmap` differentiates each example by itself, and not with respect to the others.",
+    "functional.vjp(g, x, mg.ones(2))[1]: not (2,)":
+        "The vector has the shape of the output, and the vjp that of the input."}
+
+
 # %% tags=["hide-cell", "solution"]
 check_shapes([(2, 3), (3, 3), (3,), (5, 3), (5, 2, 3), (3,)])
 
@@ -479,6 +502,22 @@ def check_curvature(curvature):
     print("right")
 
 
+# %% tags=["help"]
+check_curvature.hints = [
+    "You need `H v`, and not `H`. Which function computes this product?",
+    "`functional.hvp(f, p, v)` returns a pair: the value of `f`, and the product of the "
+    "Hessian and `v`.",
+    "Take the second entry of the pair. Multiply it by `v`, element by element, and add up."]
+check_curvature.wrong = {
+    "return a 0-d tensor":
+        "The product of the Hessian and `v` is a vector. Multiply it by `v` once more, and "
+        "return a tensor instead of a Python number.",
+    "for a sum of cubes: 1200000.0":
+        "You added the entries of `H v`. Multiply them by those of `v` first.",
+    "-200.0, and not -198": "This is the slope along `v`, the first derivative.",
+    "100.0, and not -198": "This is the value of `f`, the first entry of the pair."}
+
+
 # %% tags=["hide-cell", "solution"]
 def curvature_solution(f, p, v):
     return (functional.hvp(f, p, v)[1] * v).sum()
@@ -499,6 +538,7 @@ def influence(net, loss_fn, X, target):
 # %%
 @mg.testing.exercise(3)
 def check_influence(influence):
+    mg.manual_seed(0)
     net = mg.nn.Sequential(mg.nn.Linear(2, 3), mg.nn.Tanh(), mg.nn.Linear(3, 1))
     loss_fn = mg.nn.MSELoss()
     X = mg.tensor([[1.0, 2.0], [-1.0, 0.5], [3.0, 0.0], [0.0, 0.0]])
@@ -511,8 +551,29 @@ def check_influence(influence):
         grads = mg.autograd.grad(one, net.parameters())
         right = sum([(g * g).sum() for g in grads]).sqrt().item()
         assert abs(found[i].item() - right) < 1e-3 * (1 + right), \
-            f"example {i}: {found[i].item()}, and not {right}"
+            f"example {i}: {found[i].item():.2f}, and not {right:.2f}"
     print("right")
+
+
+# %% tags=["help"]
+check_influence.hints = [
+    "You need one gradient for each example, and not the gradient of their mean. Which "
+    "transformation runs a function once per example?",
+    "`func.grad` differentiates a function of the parameters, and `func.vmap` runs it for each "
+    "example. `func.functional_call` runs the net with given parameters.",
+    "Write `loss(params, x, t)` for one example, which makes a batch of one with "
+    "`unsqueeze(0)`. Use `in_dims=(None, 0, 0)`. Add the squares over all parameters of an "
+    "example, and take the root at the end."]
+check_influence.wrong = {
+    "a .grad has changed":
+        "`backward` adds to `.grad`. `func.grad` and `autograd.grad` return the gradients "
+        "instead.",
+    "one number per example":
+        "You have one gradient for the whole batch. Each example needs its own.",
+    "example 0: 0.91, and not 0.95": "The root is missing: this is the square of the length.",
+    "example 0: 1.63, and not 0.95":
+        "You added the lengths for the parameters. Add the squares, and take the root of the "
+        "sum."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -20,3 +20,26 @@ window.addEventListener("DOMContentLoaded", () => {
   const root = document.querySelector(".tag_at-work .mg-step");
   if (root && root.mg && !location.hash) root.mg.go(Math.round(root.mg.last * 0.7));
 });
+
+// The definition of a word at the right edge moves to the left, so that the page grows no wider.
+for (const kind of ["pointerover", "focusin"]) {
+  document.addEventListener(kind, event => {
+    const word = event.target.closest && event.target.closest(".mg-explained");
+    const about = word && word.querySelector("[role=tooltip]");
+    if (!about || getComputedStyle(about).position === "fixed") return;
+    about.style.left = "0";
+    about.style.left = `${Math.min(0, document.documentElement.clientWidth - 16 - about.getBoundingClientRect().right)}px`;
+  });
+}
+
+// Escape closes the definition of a word, until the pointer and the keyboard have left it.
+document.addEventListener("keydown", event => {
+  if (event.key !== "Escape") return;
+  for (const word of document.querySelectorAll(".mg-explained:is(:hover, :focus-within)")) word.dataset.closed = "";
+});
+for (const kind of ["pointerout", "focusout"]) {
+  document.addEventListener(kind, event => {
+    const word = event.target.closest && event.target.closest(".mg-explained");
+    if (word && !word.contains(event.relatedTarget)) delete word.dataset.closed;
+  });
+}

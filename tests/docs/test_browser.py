@@ -121,6 +121,27 @@ def test_search_finds_inplace(site, browser):
     page.close()
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_word_shows_its_definition(site, browser, width):
+    """With the keyboard and under the pointer, inside the window; Escape closes it."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(site + "tutorials/09_version_counters.html")
+    words = [word for word in page.locator(".mg-explained").all() if word.is_visible()]
+    assert len(words) >= 2
+    for word in words:
+        about = word.get_by_role("tooltip", include_hidden=True)
+        assert not about.is_visible()
+        word.locator("a").focus()
+        assert about.is_visible()
+        box = about.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= width
+        page.keyboard.press("Escape")
+        assert not about.is_visible()
+    words[0].locator("a").hover()
+    assert words[0].get_by_role("tooltip").is_visible()
+    page.close()
+
+
 def test_a_solution_is_folded_away(site, browser):
     page = browser.new_page()
     page.goto(site + "tutorials/01_derivative_to_graph.html")

@@ -15,13 +15,14 @@ import pytest
 from minigrad.grading.build import read_notebook
 from minigrad.testing import _exercise
 from tests.docs.test_tutorials import APART, RUN_HERE, SIMULATED, each_of, on_the_simulator
+from tests.docs.wrong_answers import WRONG
 from tools.docs import editions, make_editions, tutorials
 
 pytest.importorskip("jupytext")
 
 ALL = [*tutorials.scripts(), *tutorials.projects()]
 FIRST = tutorials.TUTORIALS / "01_derivative_to_graph.py"
-WITH_IDEAS = ("01_", "02_", "03_")      # tutorials whose checks know typical wrong answers
+WITHOUT_HINTS = ("16_", "17_", "char_gpt", "digits_cnn")
 SITE = "https://example.org/minigrad"
 
 
@@ -110,81 +111,23 @@ def test_on_the_simulator(path):
     on_the_simulator(__file__, f"{path.stem} and say")
 
 
-# Wrong answers to exercises of a few lines, as programs that have the names of the tutorial and of its solutions. Each earns one sentence.
-IDEAS = {
-    "check_more": ["""
-class wrong(Var):
-    def __truediv__(self, other):
-        return record(self.value / other.value, (self, 1 / other.value), (other, -self.value / other.value ** 2))
-    exp = Solution.exp""", """
-class wrong(Var):
-    def __truediv__(self, other):
-        return mine(self.value / other.value, (self, 1 / other.value), (other, -self.value / other.value ** 2))
-    def exp(self):
-        return mine(math.exp(self.value), (self, math.exp(self.value)))
-def mine(value, *inputs):
-    result = record(value, *inputs)
-    result.__class__ = wrong
-    return result""", """
-class wrong(Solution):
-    def __truediv__(self, other):
-        return made(self.value / other.value, (self, other.value), (other, -self.value / other.value ** 2))""", """
-def made(value, *inputs):
-    result = Flipped(value)
-    tape.append((result, inputs))
-    return result
-class Flipped(Solution):
-    def __truediv__(self, other):
-        return made(self.value / other.value, (self, 1 / other.value), (other, self.value / other.value ** 2))
-wrong = Flipped"""],
-    "check_depth": ["wrong = lambda tensor: depth(tensor) - 1", """
-def wrong(tensor):
-    node, count = tensor.grad_fn, 1
-    while edges := [following for following, _ in node.next_functions if following is not None]:
-        node, count = edges[-1], count + 1
-    return count""", """
-def wrong(tensor):
-    seen, level, count = set(), [tensor.grad_fn], 0
-    while level:
-        level, count = list({f for node in level for f, _ in node.next_functions if f is not None and f not in seen}), count + 1
-        seen.update(level)
-    return count"""],
-    "check_paths": ["wrong = lambda tensor: 0", "wrong = lambda tensor: 1", """
-def wrong(tensor):
-    return sum([f.name() == "AccumulateGrad" for n in ordered(tensor.grad_fn) for f, _ in n.next_functions if f is not None])""", """
-def wrong(tensor):
-    edges = [[f for f, _ in n.next_functions if f is not None] for n in ordered(tensor.grad_fn)]
-    return 1 + sum([len(there) - 1 for there in edges if there])"""],
-    "check_needed": ["wrong = lambda tensor, leaf: needed(tensor, leaf) - 1", "wrong = lambda tensor, leaf: needed(tensor, leaf) + 1",
-                     "wrong = lambda tensor, leaf: len(ordered(tensor.grad_fn))",
-                     "wrong = lambda tensor, leaf: len([n for n in ordered(tensor.grad_fn) if n.next_functions])"],
-    "check_parts": ["wrong = lambda w, texts: [((w * t - 1).square().mean() / len(texts)).backward() for t in texts]",
-                    "wrong = lambda w, texts: [(w * t - 1).square().mean().backward() for t in texts]",
-                    "wrong = lambda w, texts: [(w * t - 1).square().sum().backward() for t in texts]",
-                    "wrong = lambda w, texts: (w * mg.cat(texts) - 1).square().mean().backward()"],
-    "check_strays": ["wrong = lambda optimizer, loss: []", """
-def wrong(optimizer, loss):
-    mine = strays(optimizer, loss)
-    return [p for group in optimizer.param_groups for p in group["params"] if not any(p is other for other in mine)]""",
-                     "wrong = lambda optimizer, loss: [p for group in optimizer.param_groups for p in group['params']]",
-                     "wrong = lambda optimizer, loss: optimizer.param_groups[1]['params'][0] in optimizer.param_groups[0]['params']"],
-}
-
-
 def ideas(tutorial, names, answers):
-    """Each sentence about a wrong answer is said of some answer, and each answer of `IDEAS` earns one."""
-    assert not tutorial.startswith(WITH_IDEAS) or all([names[name].wrong and len(names[name].hints) == 3 for name in answers])
+    """Each sentence about a wrong answer is said of some answer, and each wrong answer earns one. Each exercise with hints has three."""
+    programs = WRONG.get(tutorial.partition("_")[0], {})
+    assert set(programs) <= set(answers)
+    assert tutorial.startswith(WITHOUT_HINTS) or all([len(names[name].hints) == 3 for name in answers])
     for name, mine in answers.items():
         check = names[name]
         wrong = []
-        for code in IDEAS.get(name, ()) if tutorial.startswith(WITH_IDEAS) else ():
+        for code in programs.get(name, ()):
             there = dict(names)
             exec(code, there)
             wrong.append(there["wrong"])
         for text in names.get("PROGRAMS", ()) if isinstance(mine, list) else ():
             said = [key.removeprefix(f"{text}: not ") for key in check.wrong if key.startswith(f"{text}: not ")]
             place = names["PROGRAMS"].index(text)
-            wrong += [[*mine[:place], ast.literal_eval(value), *mine[place + 1:]] for value in said]
+            kind = set if isinstance(mine[place], set) else lambda value: value     # a message shows a set as a list, in order
+            wrong += [[*mine[:place], kind(ast.literal_eval(value)), *mine[place + 1:]] for value in said]
         found = set()
         for answer in wrong:
             with pytest.raises(AssertionError) as error:

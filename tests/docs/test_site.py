@@ -22,12 +22,32 @@ def index():
     ("inplac", "errors/modified-by-an-inplace-operation"), ("retain_graph", "errors/backward-a-second-time"),
     ("leaf", "errors/leaf-in-place"), ("squar", "notes/add-an-op"), ("topolog", "tutorials/02_the_engine"),
     ("adjoint", "tutorials/00_derivative_machine"), ("backpropag", "tutorials/01_derivative_to_graph"),
+    ("topolog", "tutorials/00_derivative_machine"), ("chain", "tutorials/00_derivative_machine"),
+    ("backpropag", "tutorials/00_derivative_machine"), ("transpos", "notes/notation"),
     ("jacobian", "tutorials/01b_tensors"), ("tape", "tutorials/01_derivative_to_graph")])
 def test_search_finds(index, word, page):
     """The index has the stem of a word, for the words of a text and of titles apart."""
     found = [index[part].get(word, []) for part in ("terms", "titleterms")]
     numbers = {n for places in found for n in (places if isinstance(places, list) else [places])}
     assert page in {index["docnames"][n] for n in numbers}, word
+
+
+@pytest.mark.parametrize("word", ["topolog", "chain", "backpropag"])
+def test_a_title_of_the_tutorial_that_teaches_a_word_has_it(index, word):
+    """A search puts titles first."""
+    found = index["titleterms"].get(word, [])
+    assert "tutorials/00_derivative_machine" in {index["docnames"][n] for n in (found if isinstance(found, list) else [found])}
+
+
+def test_a_word_of_the_glossary_shows_its_definition_once():
+    """Under the pointer, with the keyboard (it is a link), and to a screen reader."""
+    text = (HTML / "tutorials/09_version_counters.html").read_text("utf-8")
+    names = re.findall(r'href="../notes/glossary.html#term-[\w-]+" aria-describedby="([\w-]+)"', text)
+    assert len(names) >= 3 and len(set(names)) == len(names)
+    for name in names:
+        assert text.count(f'<span role="tooltip" id="{name}">') == 1
+    glossary = (HTML / "notes/glossary.html").read_text("utf-8")
+    assert all([f'id="{name.removeprefix("about-")}"' in glossary for name in names])
 
 
 def test_arrow_keys_do_not_leave_the_page():

@@ -1,6 +1,6 @@
 """Gather the pages of the site in build/docs/source. A page that has not changed keeps its time, and Sphinx leaves it alone.
 
-Read next: code_map.py, contracts.py, coverage.py, differences.py, errors.py, notes.py, reference.py, sheet.py,
+Read next: code_map.py, contracts.py, coverage.py, differences.py, errors.py, glossary.py, notes.py, reference.py, sheet.py,
 tutorials.py. Each generates one kind of page.
 """
 
@@ -18,6 +18,7 @@ from tools.docs import (
     differences,
     editions,
     errors,
+    glossary,
     inventories,
     notes,
     paths,
@@ -70,7 +71,7 @@ def stage(folder=SOURCE):
         pages.write("_made/differences.md", differences.table())
         pages.write("_made/coverage.md", coverage.table())
         pictures.write()
-        for part in (code_map, contracts, errors, reference, notes, sheet, tutorials, editions):
+        for part in (code_map, contracts, errors, glossary, reference, notes, sheet, tutorials, editions):
             part.write(pages)
         pages.write("reference/ops.md", table.result())
     mathjax(pages)
