@@ -32,6 +32,9 @@ class LocalGroup:
         key = self.rank, action
         return (True, self._messages.pop(key)) if key in self._messages else (False, None)
 
+    def drain(self):
+        """Nothing: the ranks are in one process."""
+
     def clear(self):
         """Drop all messages."""
         self._messages.clear()
