@@ -17,7 +17,9 @@ import minigrad.distributed as dist
 from minigrad.distributed import _launch
 
 MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-several = pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None or MPIEXEC is None, reason='pip install "minigrad-autograd[mpi]"')
+THERE = importlib.util.find_spec("mpi4py") is not None and MPIEXEC is not None
+# `make test-mpi` sets MINIGRAD_MPI=1: then nothing is left out.
+several = pytest.mark.skipif(not THERE and os.environ.get("MINIGRAD_MPI") != "1", reason='pip install "minigrad-autograd[mpi]"')
 LIMIT = 240         # seconds: four ranks on two busy cores
 
 
@@ -55,11 +57,11 @@ def test_ranks(name, ranks):
 @pytest.mark.parametrize("name, seconds, words", [
     ("other_shapes", 60, ["DistBackendError", "rank 0: all_reduce SUM float32 (3,)", "rank 1: all_reduce SUM float32 (4,)", "MG-E611"]),
     ("other_collective", 60, ["rank 0: broadcast float32 (3,) from 0", "rank 2: all_reduce SUM float32 (3,)"]),
-    ("one_does_not_come", 4, ["all_reduce SUM float32 (3,): nothing came from rank 1 within 4 s", "MG-E610"]),
+    ("one_does_not_come", 6, ["all_reduce SUM float32 (3,): nothing came from rank 1 within 6 s", "MG-E610"]),
     ("other_message", 60, ["rank 0 sends float32 (4,), and rank 1 receives it as float32 (3,)"]),
     ("one_raises", 60, ["rank 1 failed, so all ranks stop", "ValueError: my mistake"]),
     ("one_is_killed", 60, ["Killed"]),
-    ("a_stage_hangs", 4, ["rank 2 waits at 2F0 for 1F0 of rank 1, which has not come within 4 s"]),
+    ("a_stage_hangs", 6, ["rank 2 waits at 2F0 for 1F0 of rank 1, which has not come within 6 s"]),
 ])
 def test_a_failure_ends_all_ranks(name, seconds, words):
     process = start(name, 3, seconds)
@@ -67,7 +69,7 @@ def test_a_failure_ends_all_ranks(name, seconds, words):
     assert process.returncode != 0 and "all right" not in out
     # Which rank is the first to report differs from run to run; of those that wait for each other, each says whom it misses.
     missing = [word for word in words if word not in out]
-    assert not missing or (name == "a_stage_hangs" and "of rank 1, which has not come within 4 s" in out), out
+    assert not missing or (name == "a_stage_hangs" and "of rank 1, which has not come within 6 s" in out), out
 
 
 @several
