@@ -8,7 +8,8 @@ from minigrad.distributed import distributed_c10d
 from minigrad.distributed._launch import is_mpi_available
 from minigrad.distributed.distributed_c10d import *     # torch.distributed has these names too
 
-__all__ = [*distributed_c10d.__all__, "is_gloo_available", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched"]
+__all__ = ["is_gloo_available", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched"]
+__all__ += distributed_c10d.__all__
 
 
 def is_nccl_available():

@@ -16,6 +16,8 @@ to wait for; until then nobody may use the tensors.
 Read before: ``_group.py``.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minigrad.distributed._memory import Place, describe, name_of
@@ -237,7 +239,8 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     if group is None:
         return None
     root, place = root_of(group, dst, group_dst), Place(tensor, "gather")
-    places, array = [], None
+    places: list[Place] = []
+    array: Any = None
     if root == group.rank():
         lists_match(gather_list, tensor, group.size(), "gather")
         places, array = whole(gather_list, "gather")
@@ -258,10 +261,10 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
     if group is None:
         return None
     root, place = root_of(group, src, group_src), Place(tensor, "scatter")
-    array = None
+    array: Any = None
     if root == group.rank():
         lists_match(scatter_list, tensor, group.size(), "scatter")
-        array = np.concatenate([Place(part, "scatter").bytes for part in scatter_list])
+        array = np.concatenate([Place(part, "scatter").bytes for part in scatter_list or ()])
     what = f"scatter {describe(tensor)} from {root}"
     if group.size() == 1:
         place.bytes[:] = array

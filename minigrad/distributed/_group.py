@@ -11,6 +11,8 @@ each goes from one rank to one other, so that a rank which does not come is know
 A message from rank to rank (`send`) is preceded in the same way by its dtype and shape.
 """
 
+from typing import Any
+
 import numpy as np
 
 from minigrad.distributed._errors import DistBackendError
@@ -37,7 +39,9 @@ class ProcessGroup:
         self.communicator = communicator
         # Communicators of their own, so that no message is taken for another: announcements, lines before a send, pipelines.
         # All ranks make them together, so they are made here.
-        self.announcements = self.headers = self.pipeline = None
+        self.announcements: Any = None
+        self.headers: Any = None
+        self.pipeline: Any = None
         self._under_way = []        # keeps the memory of what somebody has started and not waited for
         if communicator is not None:
             self.announcements, self.headers, self.pipeline = [communicator.Dup() for _ in range(3)]

@@ -138,7 +138,7 @@ def all_gather_object(object_list, obj, group=None):
                                fix="[None] * dist.get_world_size()")
     mine = np.frombuffer(pickle.dumps(obj), np.uint8)
     if group.size() == 1:
-        object_list[0] = pickle.loads(mine)
+        object_list[0] = pickle.loads(mine.tobytes())
         return
     group.agree("all_gather_object")
     sizes = np.empty(group.size(), np.int64)
@@ -146,7 +146,7 @@ def all_gather_object(object_list, obj, group=None):
     array = np.empty(int(sizes.sum()), np.uint8)
     ends = np.cumsum(sizes)
     finish([group.communicator.Iallgatherv(mine, [array, (sizes, ends - sizes)])], group, "objects")
-    object_list[:] = [pickle.loads(array[end - size:end]) for size, end in zip(sizes, ends)]
+    object_list[:] = [pickle.loads(array[end - size:end].tobytes()) for size, end in zip(sizes, ends)]
 
 
 def finish(requests, group, what):
@@ -176,4 +176,4 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
     packed = packed if mine else np.empty(int(size[0]), np.uint8)
     finish([group.communicator.Ibcast(packed.copy() if mine else packed, root)], group, "objects")
     if not mine:
-        object_list[:] = pickle.loads(packed)
+        object_list[:] = pickle.loads(packed.tobytes())

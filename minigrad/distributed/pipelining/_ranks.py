@@ -66,7 +66,7 @@ class RankGroup:
         self._communicator.Probe(MPI.ANY_SOURCE, WHAT, status)
         source, line = status.Get_source(), np.empty(status.Get_count(MPI.BYTE), np.uint8)
         self._communicator.Recv(line, source, WHAT)
-        action, shapes = pickle.loads(line)
+        action, shapes = pickle.loads(line.tobytes())
         values = [None if of is None else empty(of[1], dtype=of[0], device=of[2]) for of in shapes]
         places = [Place(value, "receive") for value in values if value is not None]
         for place in places:        # the messages of one rank keep their order, so these are those of this action
