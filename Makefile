@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check editions clean
+.PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check editions clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ test-cuda: .venv/test .venv/cuda .venv/build   ## Run the tests of the GPU's ker
 	@if $(PY) -c 'import minigrad as mg; raise SystemExit(not mg.cuda.is_available())'; then $(PYTEST) tests/cuda; else \
 		$(PYTEST) tests/cuda/test_compile_*.py && \
 		NUMBA_ENABLE_CUDASIM=1 $(PYTEST) --ignore-glob='*/test_compile_*' tests/cuda; fi
+
+test-mpi: .venv/test .venv/mpi .venv/build     ## Run the tests of several ranks, which mpiexec starts.
+	MINIGRAD_MPI=1 $(PY) -m pytest tests/distributed/test_ranks.py
 
 parity: .venv/test .venv/parity .venv/build   ## Compare with PyTorch 2.13.0, which this installs: all tests that ask it.
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) $(PARITY)
@@ -158,6 +161,6 @@ clean:                              ## Remove all that was made.
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/bench .venv/grading .venv/simulator: .venv/%: .venv/made pyproject.toml setup.py
+.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/mpi .venv/bench .venv/grading .venv/simulator: .venv/%: .venv/made pyproject.toml setup.py
 	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@

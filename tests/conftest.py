@@ -22,7 +22,8 @@ import minigrad as mg
 from minigrad._build import pure as _pure
 
 # The packages that some tests need. A run without one of them says so at its end.
-OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema", "nbgrader", "jupytext"]
+OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema", "nbgrader", "jupytext",
+            "mpi4py"]
 TORCH = importlib.util.find_spec("torch") is not None
 # parity/test_engine.py runs PyTorch alone, which is the same in both of our modes.
 collect_ignore = ["parity/test_engine.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]

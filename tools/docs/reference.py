@@ -134,10 +134,12 @@ PAGES = [
     Page("late", "Functions from other modules", MG, ("functional", "func", "run"),
          "Names of `minigrad` that are imported when you ask for them. Their own modules describe them."),
     Page("testing", "minigrad.testing", "minigrad.testing"),
+    Page("distributed", "minigrad.distributed", "minigrad.distributed", (),
+         "Several ranks, which ``mpiexec -n 4 python train.py`` starts: groups, collectives, and messages from one to another."),
     Page("pipelining", f"{PIPELINING}._backward", f"{PIPELINING}._backward", (),
          "The backward of a pipeline stage, in one part or two."),
     Page("pipelines", PIPELINING, PIPELINING, (),
-         "Stages and schedules of a pipeline whose ranks share a process."),
+         "Stages and schedules of a pipeline, on ranks that mpiexec starts, or that share a process."),
     *[Page(f"pipelining{file}", f"{PIPELINING}.{file}", f"{PIPELINING}.{file}", (), text) for file, text in (
         ("schedules", "Schedules by name."),
         ("microbatch", "How a batch is split into microbatches, and how their outputs are merged."),

@@ -32,6 +32,13 @@ class LocalGroup:
         key = self.rank, action
         return (True, self._messages.pop(key)) if key in self._messages else (False, None)
 
+    def wait(self, action, awaited, rank):
+        """Ranks of one process take turns; none waits. `step_together` has them."""
+        raise schedule_error(f"Deadlock: rank {self.rank} waits at {action} for {awaited}", {})
+
+    def drain(self):
+        """Nothing: the ranks are in one process."""
+
     def clear(self):
         """Drop all messages."""
         self._messages.clear()

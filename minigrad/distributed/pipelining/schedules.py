@@ -20,6 +20,7 @@ from typing import Any
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
 from minigrad.distributed.pipelining import _tables
 from minigrad.distributed.pipelining._actions import B, F, I, W, _merge_bw, _validate_schedule, needs
+from minigrad.distributed.pipelining._local import LocalGroup
 from minigrad.distributed.pipelining.microbatch import merge_chunks, split_args_kwargs_into_chunks
 from minigrad.distributed.pipelining.stage import PipelineStage
 from minigrad.errors import AutogradError, TensorTypeError, TensorValueError
@@ -107,13 +108,17 @@ class _PipelineSchedule:
 
         Mirrors ``step`` of PyTorch's schedules.
         """
-        if self._group is not None and self._group.size > 1:
+        if isinstance(self._group, LocalGroup) and self._group.size > 1:
             raise AutogradError("MG-E233", "step() would wait for the other ranks, which are in this process.",
                                 fix="run all of them: step_together(schedules, batch, target=target)")
         steps = self._start(args, kwargs, target, losses, return_outputs, loss_kwargs)
         try:
-            next(steps)         # a single rank waits for nothing, so this runs to the end
+            while True:
+                action, awaited = next(steps)       # a single rank waits for nothing
+                self._group.wait(action, awaited, self._rank_of[awaited.stage_index])
         except StopIteration as end:
+            if self._group is not None:
+                self._group.drain()
             return end.value
         finally:
             self.reset()

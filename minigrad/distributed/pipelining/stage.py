@@ -13,8 +13,10 @@ The first stage has nothing to pass on, so its I computes nothing and its W runs
 Mirrors ``torch/distributed/pipelining/stage.py``. Read before: ``_backward.py``. Read next: ``schedules.py``.
 """
 
+from minigrad.distributed.distributed_c10d import GroupMember, ProcessGroup
 from minigrad.distributed.pipelining._backward import stage_backward, stage_backward_input, stage_backward_weight
 from minigrad.distributed.pipelining._debug import describe_value
+from minigrad.distributed.pipelining._ranks import rank_group
 from minigrad.errors import AutogradAssertionError, AutogradError, TensorTypeError, TensorValueError
 from minigrad.nn import Module
 from minigrad.tensor import Tensor
@@ -31,8 +33,8 @@ class PipelineStage:
         stage_index (int): which stage it is, from 0.
         num_stages (int): how many stages the model has.
         device (str or device, optional): where it computes; the parameters are already there.
-        group (optional): the ranks that hold the stages, such as one of `local_groups`. Without a group, this process is the only
-            rank.
+        group (ProcessGroup, optional): the ranks that hold the stages; or one of `local_groups`, for ranks in one process.
+            Without a group, all ranks of `init_process_group`, or this process alone.
 
     Raises:
         TypeError: `submodule` is no module.
@@ -59,7 +61,7 @@ class PipelineStage:
         self.stage_index = stage_index
         self.num_stages = num_stages
         self.device = device
-        self.group = group
+        self.group = group_of_stage(group)
         self.is_first = stage_index == 0
         self.is_last = stage_index == num_stages - 1
         self.has_backward = True
@@ -196,6 +198,12 @@ class PipelineStage:
 
     def _out_of_turn(self, what, fix):
         return AutogradAssertionError("MG-E235", f"Stage {self.stage_index}: {what}", fix=fix)
+
+
+def group_of_stage(group):
+    """Return what carries the messages of a stage: for a process group, a `RankGroup`."""
+    group = GroupMember.WORLD if group is None else group
+    return rank_group(group) if isinstance(group, ProcessGroup) else group
 
 
 def with_gradients(outputs, output_grads):

@@ -1,0 +1,191 @@
+"""What the ranks of test_ranks.py do: ``mpiexec -n 4 python -m tests.distributed.programs collectives``."""
+
+import datetime
+import os
+import signal
+import sys
+import time
+
+import minigrad as mg
+import minigrad.distributed as dist
+from minigrad.distributed.pipelining import PipelineStage, ScheduleZBVZeroBubble
+from minigrad.distributed.pipelining.schedules import SCHEDULES
+from tests.distributed.test_pipeline import batch, parts
+
+MEAN = mg.nn.MSELoss()
+
+
+def ones(value, *shape, **more):
+    return mg.full(shape or (2,), float(value), **more)
+
+
+def collectives():
+    """Each collective, on values that tell the rank."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    total, last = sum(range(size)), size - 1
+    x = ones(rank, 3)
+    dist.all_reduce(x)
+    assert x.tolist() == [total] * 3 and x._version == 1
+    for op, value in (("MAX", last), ("MIN", 0), ("PRODUCT", 0), ("AVG", total / size)):
+        x = ones(rank, 1)
+        dist.all_reduce(x, getattr(dist.ReduceOp, op))
+        assert x.item() == value, op
+    for dtype in (mg.float16, mg.bfloat16, mg.float64, mg.int64, mg.uint8, mg.complex64):
+        x = mg.full((2,), rank, dtype=dtype)
+        dist.all_reduce(x)
+        assert x.dtype == dtype and (x == total).all(), dtype
+    flag = mg.tensor([rank == 0, False])
+    dist.all_reduce(flag, dist.ReduceOp.BOR)
+    assert flag.tolist() == [True, False]
+    x = ones(rank)
+    dist.reduce(x, dst=last)
+    assert x.tolist() == [total if rank == last else rank] * 2
+    w = mg.nn.Parameter(ones(rank, 2, 2))
+    dist.broadcast(w, src=1)
+    assert (w == 1).all() and w.requires_grad
+    parts = [mg.empty(2) for _ in range(size)]
+    dist.all_gather(parts, ones(rank))
+    assert [p.tolist() for p in parts] == [[k] * 2 for k in range(size)]
+    whole = mg.empty(2 * size)
+    dist.all_gather_into_tensor(whole, ones(rank))
+    assert whole.tolist() == mg.cat(parts).tolist()
+    got = mg.empty(2)
+    dist.scatter(got, parts if rank == 0 else None)
+    assert got.tolist() == [rank] * 2
+    gathered = [mg.empty(2) for _ in range(size)] if rank == last else None
+    dist.gather(got, gathered, dst=last)
+    assert gathered is None or [p.tolist() for p in gathered] == [p.tolist() for p in parts]
+    dist.reduce_scatter(got, [ones(rank + k) for k in range(size)])
+    assert got.tolist() == [total + size * rank] * 2
+    dist.reduce_scatter_tensor(got, mg.cat([ones(rank + k) for k in range(size)]), dist.ReduceOp.AVG)
+    assert got.tolist() == [total / size + rank] * 2
+    found = [None] * size
+    dist.all_gather_object(found, {"rank": rank, "text": "x" * rank})
+    assert [f["rank"] for f in found] == list(range(size)) and len(found[last]["text"]) == last
+    objects = ["a", mg.ones(2)] if rank == 1 else [None, None]
+    dist.broadcast_object_list(objects, src=1)
+    assert objects[0] == "a" and objects[1].tolist() == [1, 1]
+    x = ones(1, 1000)
+    work = dist.all_reduce(x, async_op=True)
+    assert work.wait() and work.is_completed() and (x == size).all()
+    dist.barrier()
+
+
+def messages():
+    """Messages around a ring, large ones too; from any rank; with tags; groups."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    got = mg.empty(500, 500)
+    around = [dist.P2POp(dist.irecv, got, (rank - 1) % size), dist.P2POp(dist.isend, ones(rank, 500, 500), (rank + 1) % size)]
+    for work in dist.batch_isend_irecv(around):
+        work.wait()
+    assert (got == (rank - 1) % size).all() and got._version == 1
+    if rank == 0:
+        x, y = mg.empty(2), mg.empty(2)
+        assert dist.recv(x) == 1 and x.tolist() == [1, 1]
+        dist.recv(y, 1, tag=7)
+        dist.recv(x, 1, tag=5)
+        assert x.tolist() == [5, 5] and y.tolist() == [7, 7]
+    elif rank == 1:
+        dist.send(ones(1), 0)
+        works = [dist.isend(ones(5), 0, tag=5), dist.isend(ones(7), 0, tag=7)]
+        assert all(work.wait() for work in works)
+    some = dist.new_group([size - 1, 0])
+    x = ones(rank)
+    dist.all_reduce(x, group=some)
+    assert dist.get_rank(some) == {0: 0, size - 1: 1}.get(rank, -1)
+    assert x.tolist() == [size - 1 if rank in (0, size - 1) else rank] * 2
+    if rank in (0, size - 1):
+        assert dist.get_process_group_ranks(some) == [0, size - 1] and dist.get_world_size(some) == 2
+        assert dist.get_global_rank(some, 1) == size - 1 and dist.get_group_rank(some, size - 1) == 1
+        dist.broadcast(x, group=some, group_src=1)
+    dist.destroy_process_group(some)
+    dist.barrier()
+
+
+def pipelines():
+    """Every schedule, three steps with an optimizer: gradients and losses are those of the model in one process."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for name, cls in SCHEDULES.items():
+        local = 1 if name in ("GPipe", "1F1B") else 2
+        count = size * local
+        mine = sorted({rank, count - 1 - rank}) if cls is ScheduleZBVZeroBubble else list(range(rank, count, size))
+        (x, y), ours, reference = batch(), parts(count), mg.nn.Sequential(*parts(count))
+        made = [PipelineStage(ours[i], i, count) for i in mine]
+        schedule = cls(made if local > 1 else made[0], 4, loss_fn=MEAN)
+        optimizers = [mg.optim.SGD([p for i in mine for p in ours[i].parameters()], lr=0.1),
+                      mg.optim.SGD(reference.parameters(), lr=0.1)]
+        inputs, losses = [x] * (0 in mine), []
+        for _ in range(3):
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            out = schedule.step(*inputs, target=y if schedule.holds_last else None, losses=losses if schedule.holds_last else None)
+            loss = MEAN(reference(x), y)
+            loss.backward()
+            for i in mine:
+                for p, q in zip(ours[i].parameters(), reference[i].parameters()):
+                    assert mg.allclose(p.grad, q.grad, rtol=0, atol=1e-12), (name, i)
+            assert not losses or abs(sum([one.item() for one in losses]) / 4 - loss.item()) < 1e-12, name
+            assert (out is not None) == schedule.holds_last
+            for optimizer in optimizers:
+                optimizer.step()
+        for _ in range(3):
+            schedule.eval(*inputs)          # without a backward the first rank runs ahead
+        dist.barrier()
+
+
+# ---- mistakes and accidents: each ends all ranks ----
+
+
+def other_shapes():
+    dist.all_reduce(mg.ones(3 + (dist.get_rank() == 1)))
+
+
+def other_collective():
+    (dist.all_reduce if dist.get_rank() else dist.broadcast)(mg.ones(3))
+
+
+def one_does_not_come():
+    if dist.get_rank() != 1:
+        dist.all_reduce(mg.ones(3))
+    time.sleep(60)
+
+
+def other_message():
+    if dist.get_rank() == 0:
+        dist.send(mg.ones(4), 1)
+    elif dist.get_rank() == 1:
+        dist.recv(mg.empty(3), 0)
+    dist.barrier()
+
+
+def one_raises():
+    if dist.get_rank() == 1:
+        raise ValueError("my mistake")
+    dist.barrier()
+
+
+def one_is_killed():
+    if dist.get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    dist.barrier()
+
+
+def interrupted():
+    print("ready", flush=True)
+    time.sleep(60)
+
+
+def a_stage_hangs():
+    rank, size = dist.get_rank(), dist.get_world_size()
+    if rank == 1:
+        time.sleep(60)
+    x, y = batch()
+    schedule = SCHEDULES["1F1B"](PipelineStage(parts(size)[rank], rank, size), 4, loss_fn=MEAN)
+    schedule.step(*[x] * (rank == 0), target=y)
+
+
+if __name__ == "__main__":
+    dist.init_process_group(timeout=datetime.timedelta(seconds=float(sys.argv[2]) if len(sys.argv) > 2 else 60))
+    globals()[sys.argv[1]]()
+    dist.destroy_process_group()
+    print("all right", flush=True)

@@ -1,0 +1,167 @@
+"""Several ranks, which mpiexec starts: programs.py has what they do. Each run has a limit of time, and nothing may be left of it."""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+import minigrad.distributed as dist
+from minigrad.distributed import _launch
+
+MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+THERE = importlib.util.find_spec("mpi4py") is not None and MPIEXEC is not None
+# `make test-mpi` sets MINIGRAD_MPI=1: then nothing is left out.
+several = pytest.mark.skipif(not THERE and os.environ.get("MINIGRAD_MPI") != "1", reason='pip install "minigrad-autograd[mpi]"')
+LIMIT = 240         # seconds: four ranks on two busy cores
+
+
+def start(name, ranks, seconds):
+    where = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen([MPIEXEC, "-n", str(ranks), sys.executable, "-m", "tests.distributed.programs", name, str(seconds)],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=where, start_new_session=True)
+
+
+def ended(process):
+    """What the ranks have printed; none of them is left."""
+    try:
+        out, _ = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    for _ in range(50):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return out
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    raise AssertionError("mpiexec has ended, and a rank has not:\n" + out)
+
+
+@several
+@pytest.mark.parametrize("name, ranks", [("collectives", 4), ("collectives", 2), ("messages", 4), ("pipelines", 4), ("pipelines", 2)])
+def test_ranks(name, ranks):
+    process = start(name, ranks, 60)
+    out = ended(process)
+    assert process.returncode == 0 and out.count("all right") == ranks, out
+
+
+@several
+@pytest.mark.parametrize("name, seconds, words", [
+    ("other_shapes", 60, ["DistBackendError", "rank 0: all_reduce SUM float32 (3,)", "rank 1: all_reduce SUM float32 (4,)", "MG-E611"]),
+    ("other_collective", 60, ["rank 0: broadcast float32 (3,) from 0", "rank 2: all_reduce SUM float32 (3,)"]),
+    ("one_does_not_come", 6, ["all_reduce SUM float32 (3,): nothing came from rank 1 within 6 s", "MG-E610"]),
+    ("other_message", 60, ["rank 0 sends float32 (4,), and rank 1 receives it as float32 (3,)"]),
+    ("one_raises", 60, ["rank 1 failed, so all ranks stop", "ValueError: my mistake"]),
+    ("one_is_killed", 60, ["Killed"]),
+    ("a_stage_hangs", 6, ["rank 2 waits at 2F0 for 1F0 of rank 1, which has not come within 6 s"]),
+])
+def test_a_failure_ends_all_ranks(name, seconds, words):
+    process = start(name, 3, seconds)
+    out = ended(process)
+    assert process.returncode != 0 and "all right" not in out
+    # Which rank is the first to report differs from run to run; of those that wait for each other, each says whom it misses.
+    missing = [word for word in words if word not in out]
+    assert not missing or (name == "a_stage_hangs" and "of rank 1, which has not come within 6 s" in out), out
+
+
+@several
+def test_ctrl_c():
+    process = start("interrupted", 3, 60)
+    for _ in range(3):
+        assert "ready" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    ended(process)
+    assert process.returncode != 0
+
+
+# ---- one rank ----
+
+
+@pytest.fixture
+def alone():
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        dist.init_process_group()
+    yield [str(w.message) for w in said]
+    dist.destroy_process_group()
+
+
+def test_one_rank_says_so(alone):
+    assert any("runs as one rank" in text and "mpiexec -n 4 python" in text for text in alone)
+    assert dist.is_available() and dist.is_initialized() and dist.get_backend() == "mpi" and "rank 0 of 1" in repr(dist.GroupMember.WORLD)
+
+
+def test_collectives_of_one_rank(alone):
+    x = mg.ones(2)
+    assert dist.all_reduce(x) is None and dist.all_reduce(x, async_op=True).wait()
+    dist.broadcast(x)
+    dist.reduce(x, 0)
+    parts, out = [mg.empty(2)], mg.empty(2)
+    dist.all_gather(parts, x)
+    dist.gather(x, parts)
+    dist.scatter(out, [x])
+    dist.reduce_scatter(out, [x])
+    dist.all_gather_into_tensor(out, x)
+    dist.reduce_scatter_tensor(out, x)
+    dist.barrier()
+    found, objects = [None], ["a"]
+    dist.all_gather_object(found, 3)
+    dist.broadcast_object_list(objects)
+    assert x.tolist() == out.tolist() == parts[0].tolist() == [1, 1] and found == [3] and objects == ["a"]
+    assert dist.get_world_size(dist.new_group()) == 1
+
+
+@pytest.mark.parametrize("call, error, words", [
+    ("dist.init_process_group()", ValueError, "trying to initialize the default process group twice!"),
+    ("dist.all_reduce(3)", TypeError, "all_reduce takes tensors, got int"),
+    ("dist.all_reduce(x.t())", ValueError, "Tensors must be contiguous"),
+    ("dist.send(x, 1)", ValueError, "Global rank 1 is not part of group"),
+    ("dist.send(x, 0)", ValueError, "should not be the same as the rank of the current process"),
+    ("dist.send(x)", ValueError, "exactly one"),
+    ("dist.recv(x, group_src=4)", ValueError, "group rank 4"),
+    ("dist.broadcast(x, 0, group_src=0)", ValueError, "Cannot specify both"),
+    ("dist.all_gather([x, x], x)", ValueError, "one tensor for each rank"),
+    ("dist.all_gather([mg.ones(2)], x)", ValueError, "one tensor for each rank"),
+    ("dist.all_gather(x, x)", TypeError, "takes a list of tensors, got Tensor"),
+    ("dist.all_gather_into_tensor(mg.ones(7), x)", ValueError, "the elements of all 1 ranks"),
+    ("dist.all_gather_object([], 3)", ValueError, "0 elements for 1 ranks"),
+    ("dist.new_group([0, 0])", ValueError, "different ranks"),
+    ("dist.new_group([3])", ValueError, "Global rank 3"),
+    ("dist.all_reduce(x, group=3)", TypeError, "got int"),
+    ("dist.P2POp(dist.send, x, 1)", ValueError, "isend or irecv is expected"),
+    ("dist.batch_isend_irecv([x])", TypeError, "list of P2POp"),
+    ("dist.get_global_rank(dist.GroupMember.WORLD, 2)", ValueError, "Group rank 2"),
+])
+def test_mistakes(alone, call, error, words):
+    with pytest.raises(error, match=words):
+        eval(call, {"dist": dist, "mg": mg, "x": mg.ones(3, 2)})
+
+
+def test_without_a_group():
+    for call in (dist.get_rank, dist.get_world_size, dist.barrier, dist.destroy_process_group, lambda: dist.all_reduce(mg.ones(1))):
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
+            call()
+
+
+def test_mpi4py_is_missing(monkeypatch):
+    monkeypatch.setenv("PMI_RANK", "0")
+    monkeypatch.setattr(_launch, "is_mpi_available", lambda: False)
+    with pytest.raises(ModuleNotFoundError, match=r"mpi4py is missing: pip install \"minigrad-autograd\[mpi\]\""):
+        dist.init_process_group()
+    assert not dist.is_initialized()
+
+
+def test_other_backends_are_served(monkeypatch):
+    with pytest.warns(UserWarning, match="communicates by MPI, instead of by 'nccl'"):
+        try:
+            dist.init_process_group("nccl")
+        finally:
+            dist.destroy_process_group()
