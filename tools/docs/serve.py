@@ -1,12 +1,12 @@
-"""``make docs-serve``: the site with a Python behind it. A page that this server sends can run its cells; the site itself stays as it is.
+"""``make docs-serve``: the site with a Python behind it. A page that this server sends can run its cells; the site does not change.
 
-    browser   /minigrad/tutorials/02_the_engine.html   a file of the site, with live/live.js and the page's exercises put in
-              /api/kernels, a websocket                jupyter_server: one kernel for each page
-              /live/show                               Python in colours, Markdown as HTML
+    /minigrad/tutorials/02_the_engine.html      a file of the site, with live/live.js and the page's exercises put in
+    /api/kernels, and a websocket               jupyter_server: one kernel for each page
+    /live/show                                  Python in colours, Markdown as HTML
 
-The server is jupyter_server with settings that nothing outside can change. It listens on 127.0.0.1 only, and every request needs the
-token, or the cookie that the browser gets for the token. Requests from pages of other sites are refused: they have another origin,
-and the cookie does not count without the page's own `_xsrf`. A running program may do all that its user may.
+The server is jupyter_server with settings of its own: it reads no configuration. It listens on 127.0.0.1 only. Every request needs
+the token, or the cookie that the browser gets for the token. Pages of other sites are refused, because their requests name another
+origin and lack the page's own `_xsrf`. A program on a page may do all that its user may.
 
 Read next: live/live.js, editions.py.
 """
@@ -18,10 +18,14 @@ from pathlib import Path
 from tools.docs import editions, tutorials
 from tools.docs.paths import HTML, ROOT
 
-__all__ = ["PORT", "app", "exercises", "environment", "serve", "shown"]
+__all__ = ["PORT", "app", "environment", "exercises", "serve", "shown"]
 
 LIVE = Path(__file__).with_name("live")
 PORT = 8462         # always the same, because a browser keeps what a reader typed by address and port
+
+# What a page gets before its end.
+LIVE_PART = """<link rel="stylesheet" href="/live/files/live.css"><script type="application/json" id="mg-live">{about}</script>
+<script src="/live/files/live.js"></script></body>"""
 
 # Tracebacks call the file of a cell "cell 3". A path would differ from run to run, and one name for all cells would show the lines
 # of another cell.
@@ -33,7 +37,7 @@ XCachingCompiler.get_code_name = lambda self, raw_code, code, number: f"cell {nu
 
 
 def exercises(page):
-    """The exercises of a page such as "tutorials/02_the_engine", as live.js needs them. A cell is its number on the page, from 0."""
+    """The exercises of a page such as "tutorials/02_the_engine", for live.js. A cell is its number on the page, from 0."""
     found = [path for path in [*tutorials.scripts(), *tutorials.projects()] if f"{editions.folder(path)}/{path.stem}" == page]
     if not found:
         return []
@@ -49,7 +53,8 @@ def coloured(code):
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name
-    return highlight(code, get_lexer_by_name("ipython3", stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
+    lexer = get_lexer_by_name("ipython3", stripnl=False, ensurenl=False)
+    return highlight(code, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n")
 
 
 def shown(kind, text):
@@ -59,7 +64,7 @@ def shown(kind, text):
     from markdown_it import MarkdownIt
 
     def fence(renderer, tokens, i, options, env):
-        return f'<div class="highlight-python notranslate"><div class="highlight"><pre>{coloured(tokens[i].content)}</pre></div></div>'
+        return f'<div class="highlight-python"><div class="highlight"><pre>{coloured(tokens[i].content)}</pre></div></div>'
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("fence", fence)
     return markdown.render(text)
@@ -94,11 +99,10 @@ def app(folder, port, browser):
             if not file.is_relative_to(folder.resolve()) or not file.is_file():
                 raise web.HTTPError(404)
             page = path.removesuffix(".html")
-            about = json.dumps({"xsrf": self.xsrf_token.decode(), "page": page, "exercises": exercises(page)}).replace("<", "\\u003c")
+            about = json.dumps({"xsrf": self.xsrf_token.decode(), "page": page, "exercises": exercises(page)})
             before, _, after = file.read_text("utf-8").rpartition("</body>")
             self.set_header("Cache-Control", "no-store")
-            self.finish(f'{before}<link rel="stylesheet" href="/live/files/live.css"><script type="application/json" id="mg-live">{about}'
-                        f'</script><script src="/live/files/live.js"></script></body>{after}')
+            self.finish(before + LIVE_PART.format(about=about.replace("<", "\\u003c")) + after)
 
     class Show(APIHandler):
         """Colours and Markdown, for live.js."""
@@ -115,12 +119,18 @@ def app(folder, port, browser):
         async def get(self, path, include_body=True):
             await web.StaticFileHandler.get(self, path, include_body)
 
+    class Server(ServerApp):
+        """The user's configuration of other Jupyter servers is not ours: it may open them to a network."""
+
+        def load_config_file(self, suppress_errors=True):
+            pass
+
     config = Config()
     config.ServerApp.update(ip="127.0.0.1", port=port, root_dir=str(tutorials.TUTORIALS), open_browser=browser, log_level="ERROR",
                             allow_origin="", allow_remote_access=False, allow_root=True, terminals_enabled=False, answer_yes=True,
                             default_url="/minigrad/index.html", jpserver_extensions={})
-    config.MappingKernelManager.update(cull_idle_timeout=1800, cull_interval=300)    # pages that were closed; an open one is no idle one
-    server = ServerApp.instance(config=config)
+    config.MappingKernelManager.update(cull_idle_timeout=1800, cull_interval=300)    # of pages whose browser has gone
+    server = Server.instance(config=config)
     server.initialize(argv=[], find_extensions=False)
     assert server.web_app is not None
     server.web_app.add_handlers(".*$", [(r"/minigrad/(.*\.html)", Page), (r"/minigrad/(.*)", File, {"path": str(folder)}),
