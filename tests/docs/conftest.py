@@ -59,10 +59,13 @@ def live_server(site, folder):
     with open(folder / "log", "w+", encoding="utf-8") as log:
         running = subprocess.Popen([sys.executable, "-c", program], cwd=folder, env=environment, stdout=log, stderr=log)
         try:
-            while not (found := list(notes.glob("jpserver-*.json"))):
+            about = None
+            while about is None:
                 assert running.poll() is None, (folder / "log").read_text("utf-8")
                 time.sleep(0.2)
-            yield json.loads(found[0].read_text("utf-8"))
+                with contextlib.suppress(json.JSONDecodeError):      # half written
+                    about = next((json.loads(path.read_text("utf-8")) for path in notes.glob("jpserver-*.json")), None)
+            yield about
         finally:
             running.terminate()
             running.wait()

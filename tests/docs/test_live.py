@@ -25,6 +25,8 @@ def server(tmp_path_factory):
 @pytest.fixture
 def opened(server, browser):  # noqa: F811
     """opened(name): a page in a browser that has the cookie. Nothing may fail in it, and nothing may be fetched from elsewhere."""
+    from playwright.sync_api import expect
+    expect.set_options(timeout=SECONDS)
     context, wrong = browser.new_context(viewport={"width": 1280, "height": 900}), []
     context.set_default_timeout(SECONDS)
     here = server["url"]
@@ -44,8 +46,8 @@ def opened(server, browser):  # noqa: F811
 def said(cell, pattern):
     """Wait until a cell says this, and nothing runs."""
     from playwright.sync_api import expect
-    expect(cell.locator(".live-said")).to_have_text(re.compile(pattern, re.DOTALL), timeout=SECONDS)
-    expect(cell.get_by_role("button", name="Run")).to_be_visible(timeout=SECONDS)
+    expect(cell.locator(".live-said")).to_have_text(re.compile(pattern, re.DOTALL))
+    expect(cell.get_by_role("button", name="Run")).to_be_visible()
 
 
 def kernels(server):
@@ -94,7 +96,7 @@ def test_a_step_through_is_recorded_again(server, opened):
     assert area.input_value().endswith("mg.viz.step(r)\nfor _ in range(2):\n    print(y)\n    ")
     area.fill(area.input_value().partition("\nfor")[0].replace("(a * b).sin() + a", "(a * b).sin()"))
     page.keyboard.press("Shift+Enter")
-    expect(count).to_have_text("Step 1 of 26", timeout=SECONDS)
+    expect(count).to_have_text("Step 1 of 26")
     said(cell, "^$")
     cell.locator("[data-do=forth]").click()
     assert count.inner_text() == "Step 2 of 26"

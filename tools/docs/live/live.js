@@ -28,7 +28,7 @@
   function save() {
     try { localStorage.setItem(key(about.page), JSON.stringify(saved)); } catch { /* the browser keeps nothing: so be it */ }
   }
-  for (const link of document.querySelectorAll("article li > a[href$='.html'], article li > p > a[href$='.html']")) {
+  for (const link of document.querySelectorAll("article li > p:first-child > a:first-child[href$='.html']")) {
     const right = kept(new URL(link.href).pathname.slice("/minigrad/".length, -".html".length)).right.length;
     if (right) link.after(make("span", "live-right", ` ✓ ${right} right`));
   }
