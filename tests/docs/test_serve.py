@@ -85,13 +85,14 @@ def test_pages_of_other_sites_are_refused(server):
     xsrf = json.loads(re.search(r'id="mg-live">(.*?)</script>', text)[1])["xsrf"]
     body = json.dumps({"kind": "python", "text": "x = 1"})
     assert ask(server, "/live/show", "POST", body, Cookie=cookie, X_XSRFToken=xsrf)[0] == 200
+    assert ask(server, "/live/show", "POST", "null", Cookie=cookie, X_XSRFToken=xsrf)[0] == 400
     assert ask(server, "/live/show", "POST", body, Cookie=cookie)[0] == 403
     assert ask(server, "/live/show", "POST", body, Cookie=cookie, X_XSRFToken=xsrf, Origin="http://example.org")[0] in (403, 404)
     assert ask(server, PAGE, Cookie=cookie, Host="example.org")[0] == 403
 
 
 def test_colours_and_markdown():
-    pytest.importorskip("markdown_it")
+    pytest.importorskip("myst_nb")
     assert serve.shown("python", "x = 1\n") == serve.shown("python", "x = 1").removesuffix("\n")
     text = serve.shown("markdown", "*two*\n\n```python\na < b\n```\n\n<script>x</script>")
     assert "<em>two</em>" in text and '<span class="o">&lt;</span>' in text and "<script>" not in text

@@ -110,13 +110,15 @@ def app(folder, port, browser):
         @web.authenticated
         def post(self):
             body = self.get_json_body()
+            if not body or not {"kind", "text"} <= set(body):
+                raise web.HTTPError(400, 'expected {"kind": "python" or "markdown", "text": ...}')
             self.finish(shown(body["kind"], body["text"]))
 
-    class File(JupyterHandler, web.StaticFileHandler):
+    class File(JupyterHandler, web.StaticFileHandler):      # pyright: ignore[reportIncompatibleMethodOverride]
         """Any other file of the site; live.js and live.css."""
 
         @web.authenticated
-        async def get(self, path, include_body=True):
+        async def get(self, path, include_body=True):       # pyright: ignore[reportIncompatibleMethodOverride]
             await web.StaticFileHandler.get(self, path, include_body)
 
     class Server(ServerApp):
