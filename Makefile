@@ -132,11 +132,11 @@ ops: .venv/test .venv/build         ## The table of all ops: derivatives, in-pla
 docs: .venv/docs                    ## The documentation, in build/docs/html. Needs no network once .venv/docs is there.
 	MINIGRAD_PURE=1 $(PY) -m tools.docs
 
-docs-serve: .venv/docs              ## The same, and show it in a browser.
+docs-serve: .venv/docs              ## The same, and show it in a browser: its programs and exercises run where they stand.
 	MINIGRAD_PURE=1 $(PY) -m tools.docs --serve
 
 docs-check: .venv/test .venv/browser .venv/build      ## Look at what `make docs` built with a browser. Needs chromium.
-	MINIGRAD_BROWSER=1 $(PYTEST) tests/docs/test_browser.py tests/viz/test_browser.py
+	MINIGRAD_BROWSER=1 $(PYTEST) tests/docs/test_browser.py tests/docs/test_live.py tests/viz/test_browser.py
 
 # With the solutions: keep the folder where students cannot read. EDITIONS="tutorials/01_derivative_to_graph.py --teacher --out DIR"
 editions: .venv/docs $(wildcard .venv/build)    ## The tutorials for students, for teachers, and as slides: build/editions.

@@ -1,7 +1,13 @@
 """The tests of this folder are about docs/, tutorials/ and tools/docs, which only a source tree has."""
 
+import contextlib
 import importlib.util
+import json
+import os
 import runpy
+import subprocess
+import sys
+import time
 import warnings
 from pathlib import Path
 
@@ -42,3 +48,24 @@ def ran():
                 done[path] = runpy.run_path(str(path), run_name="__main__")
         return done[path]
     return run
+
+
+@contextlib.contextmanager
+def live_server(site, folder):
+    """The server of tools/docs/serve.py for the pages in `site`; `folder` is its working folder. It yields the server's own notes."""
+    notes = folder / "runtime"
+    environment = os.environ | {"JUPYTER_RUNTIME_DIR": str(notes), "PYTHONPATH": str(ROOT), "MINIGRAD_PURE": "1"}
+    program = f"from pathlib import Path; from tools.docs.serve import serve; serve(Path({str(site)!r}), 0, False)"
+    with open(folder / "log", "w+", encoding="utf-8") as log:
+        running = subprocess.Popen([sys.executable, "-c", program], cwd=folder, env=environment, stdout=log, stderr=log)
+        try:
+            about = None
+            while about is None:
+                assert running.poll() is None, (folder / "log").read_text("utf-8")
+                time.sleep(0.2)
+                with contextlib.suppress(json.JSONDecodeError):      # half written
+                    about = next((json.loads(path.read_text("utf-8")) for path in notes.glob("jpserver-*.json")), None)
+            yield about
+        finally:
+            running.terminate()
+            running.wait()

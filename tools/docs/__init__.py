@@ -1,7 +1,7 @@
 """The documentation site: pages written by hand in docs/ and tutorials/, and pages generated from the sources.
 
     python -m tools.docs            build/docs/source -> build/docs/html
-    python -m tools.docs --serve    builds the site and shows it
+    python -m tools.docs --serve    builds the site, and shows it with a Python behind each page: serve.py
 
     docs/, tutorials/ ----+
     minigrad/errors.md ---+-> stage.py -> build/docs/source -> Sphinx, with docs/conf.py -> build/docs/html
