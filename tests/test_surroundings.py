@@ -281,7 +281,6 @@ ABSENT = ["m.jit.save(None, 'f')", "m.jit.load('f')", "m.onnx.export(None, (), '
           "m.utils.cpp_extension.load_inline('a', '')", "m.utils.cpp_extension.CppExtension('a', [])", "m.mps.empty_cache()",
           "m.utils.cpp_extension.CUDAExtension('a', [])", "m.utils.cpp_extension.BuildExtension()", "m.mps.driver_allocated_memory()",
           "m.mps.current_allocated_memory()", "m.xpu.synchronize()", "m.xpu.current_device()",
-          "m.nn.parallel.DistributedDataParallel(None)",
           "m.nn.parallel.replicate(None, [0])"]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.distributed._memory import Place, describe, name_of
-from minigrad.distributed._world import member
+from minigrad.distributed._world import group_of, member
 from minigrad.errors import AutogradError, TensorTypeError, TensorValueError
 
 __all__ = ["ReduceOp", "all_gather", "all_gather_into_tensor", "all_reduce", "barrier", "broadcast", "gather", "reduce",
@@ -100,14 +100,34 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
     return group and reduce_to(root_of(group, dst, group_dst), tensor, op, group, async_op, "reduce")
 
 
-def reduce_to(root, tensor, op, group, async_op, name):
+def mean_of(tensor, group, half=False):
+    """Start the mean over the ranks, for a bucket of gradients: a `Work`, whose future is the tensor.
+
+    The ranks have compared their parameters before, so they compare nothing here, and none waits for another. `half`: a sum in
+    float16 would lose digits, and one in float32 would send twice the bytes; so the numbers travel as they are, and each rank adds.
+    """
+    group = group_of(group)
+    if not half or group.size() == 1:
+        return reduce_to(None, tensor, ReduceOp.AVG, group, True, "all_reduce", compare=False)
+    place = Place(tensor, "all_reduce")
+    parts = np.empty((group.size(), place.array.size), place.array.dtype)
+
+    def finish():
+        place.array[:] = parts.mean(0, dtype=np.float32)
+        place.written()
+    request = group.communicator.Iallgather(place.bytes, parts.reshape(-1).view(np.uint8))
+    return group.start(f"all_reduce AVG {describe(tensor)}", [request], finish, True, tensor)
+
+
+def reduce_to(root, tensor, op, group, async_op, name, compare=True):
     """Do the work of `reduce`, and with root None that of `all_reduce`."""
     place = Place(tensor, name, wide=True)
     what = f"{name} {op} {describe(tensor)}" + ("" if root is None else f" to {root}")
     if group.size() == 1:
-        return group.start(what, [], None, async_op)
+        return group.start(what, [], None, async_op, tensor)
     mpi = operation(op, tensor, name)
-    group.agree(what)
+    if compare:
+        group.agree(what)
     from mpi4py import MPI
     if root is None:
         request = group.communicator.Iallreduce(MPI.IN_PLACE, place.array, mpi)
@@ -121,7 +141,7 @@ def reduce_to(root, tensor, op, group, async_op, name):
             if op == "AVG":
                 np.divide(place.array, group.size(), out=place.array)
             place.written()
-    return group.start(what, [request], finish, async_op)
+    return group.start(what, [request], finish, async_op, tensor)
 
 
 def root_of(group, rank, group_rank):

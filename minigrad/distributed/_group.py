@@ -94,9 +94,9 @@ class ProcessGroup:
                                    found="\n".join([f"rank {self.ranks[rank]}: {text}" for rank, text in enumerate(texts)]),
                                    fix="all ranks of a group call the same functions in the same order; pad what is shorter")
 
-    def start(self, what, requests, finish, async_op):
+    def start(self, what, requests, finish, async_op, result=None) -> Any:
         """Return the work of a collective, or wait for it."""
-        work = self.keep(Work(requests, finish, what, self.seconds))
+        work = self.keep(Work(requests, finish, what, self.seconds, result))
         return work if async_op else (work.wait(), None)[1]
 
     def keep(self, work):

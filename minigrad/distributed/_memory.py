@@ -46,7 +46,8 @@ class Place:
             here = here.float()
         self._here = here
         flat = here.reshape(-1)
-        self.array = (flat.view(int16) if name_of(flat.dtype) == "bfloat16" else flat).numpy()  # pyright: ignore[reportArgumentType]
+        flat = flat.view(int16) if name_of(flat.dtype) == "bfloat16" else flat      # pyright: ignore[reportArgumentType]
+        self.array = flat.numpy()
         if self.array.dtype == bool:        # MPI has no operations on NumPy's
             self.array = self.array.view(np.uint8)
 

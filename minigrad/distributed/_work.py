@@ -7,7 +7,7 @@ import time
 
 from minigrad.distributed._errors import DistBackendError
 
-__all__ = ["Work"]
+__all__ = ["Work", "WorkFuture", "until"]
 
 LONGEST = 0.001     # seconds between two questions
 
@@ -19,11 +19,23 @@ class Work:
     True
     """
 
-    def __init__(self, requests, finish, what, timeout):
+    def __init__(self, requests, finish, what, timeout, result=None):
+        self._value = result            # the tensor that is written
         self._requests = list(requests)
         self._finish = finish           # called once, when all requests are complete
         self._what = what               # for the error: "all_reduce of float32 (3,)"
         self._timeout = timeout         # seconds
+
+    def get_future(self):
+        """Return a future of the tensor that is written.
+
+        >>> mg.distributed.Work([], None, "nothing", 1.0, result=mg.ones(1)).get_future().wait()
+        tensor([1.])
+        """
+        def result():
+            self.wait()
+            return self._value
+        return WorkFuture(self.is_completed, result)
 
     def is_under_way(self):
         """Whether MPI may still use the memory, as far as we know without asking it.
@@ -63,6 +75,34 @@ class Work:
         seconds = self._timeout if timeout is None else timeout.total_seconds()
         until(self.is_completed, seconds, lambda: f"{self._what} was not complete after {seconds:g} s")
         return True
+
+
+class WorkFuture:
+    """What a work will have written, as a future: asked for when somebody waits. Mirrors ``torch.futures.Future``."""
+
+    def __init__(self, completed, result):
+        """``completed()`` tells whether ``result()`` need not wait."""
+        self._completed, self._result = completed, result
+        self._value = None
+
+    def done(self):
+        """Whether the result is there."""
+        return self._value is not None or self._completed()
+
+    def wait(self):
+        """Wait for the result, and return it."""
+        if self._value is None:
+            self._value = (self._result(),)
+        return self._value[0]
+
+    value = wait
+
+    def then(self, callback):
+        """Return a future of ``callback(self)``."""
+        def run():
+            self.wait()
+            return callback(self)
+        return WorkFuture(self.done, run)
 
 
 def until(ready, seconds, message):

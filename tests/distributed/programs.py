@@ -133,6 +133,141 @@ def pipelines():
         dist.barrier()
 
 
+# ---- data parallelism ----
+
+
+def digits(rows=32):
+    """A batch, the same on all ranks, and this rank's part of it."""
+    mg.manual_seed(3)
+    x, y = mg.randn(rows, 6, dtype=mg.float64), mg.randint(0, 3, (rows,))
+    mine = slice(dist.get_rank() * rows // dist.get_world_size(), (dist.get_rank() + 1) * rows // dist.get_world_size())
+    return x, y, x[mine], y[mine]
+
+
+def network(seed=0):
+    mg.manual_seed(seed)
+    return mg.nn.Sequential(mg.nn.Linear(6, 8), mg.nn.Tanh(), mg.nn.Linear(8, 8), mg.nn.Tanh(), mg.nn.Linear(8, 3)).double()
+
+
+def alike(model, reference, limit=1e-12):
+    for (name, p), q in zip(model.named_parameters(), reference.parameters()):
+        assert (p.grad - q.grad).abs().max() <= limit * max(1, q.grad.abs().max()), (name, p.grad, q.grad)
+
+
+def data_parallel():
+    """The loss curve is that of the whole batch on one rank, with small buckets and large ones, copied and as views."""
+    loss_fn = mg.nn.CrossEntropyLoss()
+    x, y, mine_x, mine_y = digits()
+    rows = list(mg.utils.data.DistributedSampler(range(32), shuffle=False))
+    assert rows == list(range(dist.get_rank(), 32, dist.get_world_size()))
+    for cap, as_views in ((25, False), (0.0002, False), (0.0002, True)):
+        # Every rank begins with another model, and gets that of rank 0.
+        model = mg.nn.parallel.DistributedDataParallel(network(dist.get_rank()), bucket_cap_mb=cap, gradient_as_bucket_view=as_views)
+        assert (len(model.reducer.buckets) == 1) == (cap == 25)
+        reference = network(0)
+        optimizers = [mg.optim.AdamW(m.parameters(), lr=0.01) for m in (model, reference)]
+        for _ in range(5):
+            for optimizer in optimizers:
+                optimizer.zero_grad()
+            loss = loss_fn(model(mine_x), mine_y)
+            loss.backward()
+            whole = loss_fn(reference(x), y)
+            whole.backward()
+            alike(model, reference)
+            for optimizer in optimizers:
+                optimizer.step()
+            mean = loss.detach()
+            dist.all_reduce(mean, dist.ReduceOp.AVG)
+            assert abs(mean.item() - whole.item()) < 1e-9
+        model.zero_grad()
+        reference.zero_grad()
+        with model.no_sync():
+            loss_fn(model(mine_x), mine_y).backward()
+        loss_fn(model(mine_x), mine_y).backward()           # shares the sum of both
+        (2 * loss_fn(reference(x), y)).backward()
+        alike(model, reference)
+        with mg.no_grad():
+            model(mine_x)
+
+
+class Branches(mg.nn.Module):
+    """Each rank uses one of the branches; nobody uses the last."""
+
+    def __init__(self):
+        super().__init__()
+        mg.manual_seed(0)
+        self.branches = mg.nn.ModuleList([mg.nn.Linear(6, 2) for _ in range(dist.get_world_size() + 1)])
+        self.norm = mg.nn.BatchNorm1d(2)
+
+    def forward(self, x, which):
+        return self.norm(self.branches[which](x))
+
+
+def unused_parameters():
+    """A parameter that one rank has used gets the mean everywhere; one that none has used keeps its gradient. Buffers are rank 0's."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    mg.manual_seed(rank)
+    x = mg.randn(5, 6)
+    for options in ({"find_unused_parameters": True}, {"static_graph": True}):
+        model = mg.nn.parallel.DistributedDataParallel(Branches(), **options)
+        for _ in range(3):
+            model.zero_grad()
+            model(x, rank).pow(3).sum().backward()
+        branches = model.module.branches
+        assert branches[size].weight.grad is None
+        found = [None] * size
+        dist.all_gather_object(found, [b.weight.grad.tolist() for b in branches[:size]])
+        assert all([one == found[0] for one in found]) and branches[rank].weight.grad.abs().max() > 0
+        model(x, rank).sum().backward()
+        mean = model.module.norm.running_mean.clone()
+        with mg.no_grad():
+            model(x, rank)      # gives the buffers of rank 0 before it computes
+        dist.all_gather_object(found, model.module.norm.num_batches_tracked.item())
+        assert len(set(found)) == 1 and mean.shape == (2,)
+
+
+def hooks():
+    """Half floats are near, the top numbers arrive with what was left over; a wrong hook is refused."""
+    from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+    loss_fn = mg.nn.CrossEntropyLoss()
+    x, y, mine_x, mine_y = digits()
+    reference = network()
+    loss_fn(reference(x), y).backward()
+    model = mg.nn.parallel.DistributedDataParallel(network())
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    loss_fn(model(mine_x), mine_y).backward()
+    alike(model, reference, 2e-3)
+    model = mg.nn.parallel.DistributedDataParallel(network())
+    model.register_comm_hook(default_hooks.TopK(1.0), default_hooks.top_k_hook)
+    loss_fn(model(mine_x), mine_y).backward()
+    alike(model, reference)
+    model = mg.nn.parallel.DistributedDataParallel(network())
+    model.register_comm_hook(default_hooks.TopK(0.1), default_hooks.top_k_hook)
+    losses = [loss_fn(reference(x), y).item()]
+    for trained, mine in ((reference, (x, y)), (model, (mine_x, mine_y))):
+        optimizer = mg.optim.SGD(trained.parameters(), lr=0.3)
+        for _ in range(40):
+            optimizer.zero_grad()
+            loss_fn(trained(mine[0]), mine[1]).backward()
+            optimizer.step()
+        with mg.no_grad():
+            losses.append(loss_fn(trained.module(x) if trained is model else trained(x), y).item())
+    first, dense, sparse = losses
+    assert sparse < first - 0.6 * (first - dense), losses
+
+
+def other_models():
+    mg.nn.parallel.DistributedDataParallel(mg.nn.Linear(3, 1 + (dist.get_rank() == 1)))
+
+
+def one_uses_less():
+    """Without find_unused_parameters the others wait for a gradient that does not come."""
+    model = mg.nn.parallel.DistributedDataParallel(Branches(), broadcast_buffers=False)
+    x = mg.randn(5, 6)
+    model(x, 0).sum().backward()
+    model(x, 0)
+
+
 # ---- mistakes and accidents: each ends all ranks ----
 
 

@@ -15,6 +15,7 @@ import pytest
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.distributed import _launch
+from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
 THERE = importlib.util.find_spec("mpi4py") is not None and MPIEXEC is not None
@@ -46,7 +47,8 @@ def ended(process):
 
 
 @several
-@pytest.mark.parametrize("name, ranks", [("collectives", 4), ("collectives", 2), ("messages", 4), ("pipelines", 4), ("pipelines", 2)])
+@pytest.mark.parametrize("name, ranks", [("collectives", 4), ("collectives", 2), ("messages", 4), ("pipelines", 4), ("pipelines", 2),
+                                         ("data_parallel", 4), ("data_parallel", 2), ("unused_parameters", 3), ("hooks", 4)])
 def test_ranks(name, ranks):
     process = start(name, ranks, 60)
     out = ended(process)
@@ -61,6 +63,8 @@ def test_ranks(name, ranks):
     ("other_message", 60, ["rank 0 sends float32 (4,), and rank 1 receives it as float32 (3,)"]),
     ("one_raises", 60, ["rank 1 failed, so all ranks stop", "ValueError: my mistake"]),
     ("one_is_killed", 60, ["Killed"]),
+    ("other_models", 60, ["DDP expects same model across all ranks, but rank 1 has other parameters than rank 0", "weight"]),
+    ("one_uses_less", 60, ["Expected to have finished reduction in the prior iteration", "branches.1.bias", "find_unused_parameters=True"]),
     ("a_stage_hangs", 6, ["rank 2 waits at 2F0 for 1F0 of rank 1, which has not come within 6 s"]),
 ])
 def test_a_failure_ends_all_ranks(name, seconds, words):
@@ -138,11 +142,26 @@ def test_collectives_of_one_rank(alone):
     ("dist.all_reduce(x, group=3)", TypeError, "got int"),
     ("dist.P2POp(dist.send, x, 1)", ValueError, "isend or irecv is expected"),
     ("dist.batch_isend_irecv([x])", TypeError, "list of P2POp"),
+    ("DDP(mg.nn.ReLU())", RuntimeError, "any parameters that require a gradient"),
+    ("DDP(3)", TypeError, "wraps a Module, got int"),
+    ("DDP(mg.nn.Linear(2, 1)).register_comm_hook(None, 3)", TypeError, "must be callable"),
+    ("[m.register_comm_hook(None, len) for m in [DDP(mg.nn.Linear(2, 1))] * 2]", RuntimeError, "can only be called once"),
+    ("TopK(0)", ValueError, "a share between 0 and 1"),
     ("dist.get_global_rank(dist.GroupMember.WORLD, 2)", ValueError, "Group rank 2"),
 ])
 def test_mistakes(alone, call, error, words):
     with pytest.raises(error, match=words):
-        eval(call, {"dist": dist, "mg": mg, "x": mg.ones(3, 2)})
+        eval(call, {"dist": dist, "mg": mg, "x": mg.ones(3, 2), "DDP": mg.nn.parallel.DistributedDataParallel, "TopK": default_hooks.TopK})
+
+
+def test_a_gradient_that_was_not_expected(alone):
+    """The output does not depend on the parameter, and the loss does."""
+    net = mg.nn.Linear(2, 1)
+    net.extra = mg.nn.Parameter(mg.ones(2))
+    model = mg.nn.parallel.DistributedDataParallel(net, find_unused_parameters=True)
+    out = model(mg.ones(1, 2))
+    with pytest.raises(RuntimeError, match="mark a variable ready only once"):
+        (out.sum() + net.extra.sum()).backward()
 
 
 def test_without_a_group():

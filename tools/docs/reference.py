@@ -136,6 +136,8 @@ PAGES = [
     Page("testing", "minigrad.testing", "minigrad.testing"),
     Page("distributed", "minigrad.distributed", "minigrad.distributed", (),
          "Several ranks, which ``mpiexec -n 4 python train.py`` starts: groups, collectives, and messages from one to another."),
+    Page("ddp_comm_hooks", "minigrad.distributed.algorithms.ddp_comm_hooks.default_hooks",
+         "minigrad.distributed.algorithms.ddp_comm_hooks.default_hooks", (), "What ranks may do with a bucket of gradients."),
     Page("pipelining", f"{PIPELINING}._backward", f"{PIPELINING}._backward", (),
          "The backward of a pipeline stage, in one part or two."),
     Page("pipelines", PIPELINING, PIPELINING, (),

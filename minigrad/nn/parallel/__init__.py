@@ -1,6 +1,6 @@
 """One module on several GPUs, or in several processes. Mirrors ``torch/nn/parallel``.
 
-minigrad computes on one device, so `DataParallel` calls its module, and `DistributedDataParallel` raises an error.
+minigrad computes on one device, so `DataParallel` calls its module. `DistributedDataParallel` is for several processes.
 """
 
 from minigrad.nn.parallel.data_parallel import DataParallel, data_parallel

@@ -14,14 +14,14 @@ class DistributedSampler(Sampler):
 
     Args:
         dataset (Dataset): any object with a length.
-        num_replicas (int): the number n of processes. minigrad cannot find it, so it must be given.
-        rank (int): the number of this process, from 0.
+        num_replicas (int, optional): the number n of processes. If it is not given, that of `minigrad.distributed`.
+        rank (int, optional): the number of this process, from 0. If it is not given, that of `minigrad.distributed`.
         shuffle (bool): use a new random order for each epoch; call `set_epoch` before each.
         seed (int): of the random order, the same in all processes.
         drop_last (bool): leave out the last samples if they do not suffice for all. Otherwise the first samples come again.
 
     Raises:
-        RuntimeError: `num_replicas` or `rank` is missing.
+        RuntimeError: `num_replicas` or `rank` is missing, and there is no process group.
         ValueError: `rank` is not less than `num_replicas`.
 
     Mirrors ``torch.utils.data.distributed.DistributedSampler``.
@@ -33,7 +33,12 @@ class DistributedSampler(Sampler):
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
         if num_replicas is None or rank is None:
-            raise AutogradError("MG-E333", "Requires distributed package to be available", fix="give num_replicas and rank")
+            from minigrad import distributed as dist
+            if not dist.is_initialized():
+                raise AutogradError("MG-E333", "Requires distributed package to be available",
+                                    fix="call init_process_group() before, or give num_replicas and rank")
+            num_replicas = dist.get_world_size() if num_replicas is None else num_replicas
+            rank = dist.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise TensorValueError("MG-E333", f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

@@ -1,0 +1,1 @@
+"""What is built on the collectives. Mirrors ``torch.distributed.algorithms``."""

@@ -1,0 +1,81 @@
+"""Hooks for `DistributedDataParallel.register_comm_hook`.
+
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)        half of the bytes
+
+Mirrors ``torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py``. `TopK` stands for the compressions of
+``powerSGD_hook.py``: what a rank does not send now is added to what it sends next.
+"""
+
+from typing import Any
+
+from minigrad.autograd.grad_mode import no_grad
+from minigrad.creation import empty_like, zeros_like
+from minigrad.distributed._collectives import all_gather, mean_of
+from minigrad.distributed._work import WorkFuture
+from minigrad.distributed._world import get_world_size
+from minigrad.dtypes import float16
+from minigrad.errors import TensorValueError
+
+__all__ = ["TopK", "allreduce_hook", "fp16_compress_hook", "top_k_hook"]
+
+
+def allreduce_hook(process_group, bucket):
+    """Return a future of the mean over the ranks. Mirrors ``default_hooks.allreduce_hook``."""
+    return mean_of(bucket.buffer(), process_group).get_future()
+
+
+def fp16_compress_hook(process_group, bucket):
+    """The same, sent as float16: half of the bytes, three digits. Mirrors ``default_hooks.fp16_compress_hook``."""
+    with no_grad():
+        small = bucket.buffer().to(float16)
+    return mean_of(small, process_group, half=True).get_future().then(lambda future: future.value().to(bucket.buffer().dtype))
+
+
+class TopK:
+    """The state of `top_k_hook`: which share of the numbers is sent, and what was left over, for each bucket.
+
+    Args:
+        share (float): between 0 and 1.
+        group (ProcessGroup, optional): the ranks.
+
+    Raises:
+        ValueError: `share` is not in (0, 1].
+    """
+
+    def __init__(self, share, group=None):
+        if not 0 < share <= 1:
+            raise TensorValueError("MG-E613", f"a share between 0 and 1 of the gradients is sent, got {share!r}",
+                                   fix="TopK(0.01), say")
+        self.share, self.group, self.left = share, group, {}
+
+
+def top_k_hook(state, bucket):
+    """Send the largest numbers of a bucket only, and keep the rest for the next time (error feedback).
+
+    Each rank sends positions and values, and adds up what all have sent. Source: Stich et al., 2018, arXiv:1809.07599.
+
+    Args:
+        state (TopK): what was left over.
+        bucket (GradBucket): the gradients.
+    """
+    with no_grad():
+        whole = bucket.buffer() + state.left.get(bucket.index(), 0)
+        count = max(1, int(state.share * whole.numel()))
+        places = whole.abs().topk(count).indices
+        values = whole[places]
+        left = whole.clone()
+        left[places] = 0
+        state.left[bucket.index()] = left
+        ranks = get_world_size(state.group)
+        all_values, all_places = [empty_like(values) for _ in range(ranks)], [empty_like(places) for _ in range(ranks)]
+    works: list[Any] = [all_gather(all_values, values, state.group, async_op=True), all_gather(all_places, places, state.group, async_op=True)]
+
+    def mean():
+        for work in works:
+            work.wait()
+        with no_grad():
+            total = zeros_like(whole)
+            for where, what in zip(all_places, all_values):
+                total.index_add_(0, where, what)
+            return total / ranks
+    return WorkFuture(lambda: all([work.is_completed() for work in works]), mean)
