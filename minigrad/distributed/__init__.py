@@ -6,10 +6,13 @@ processes that mpiexec starts: ``distributed_c10d.py``. A program that was start
 
 from minigrad.distributed import distributed_c10d
 from minigrad.distributed._launch import is_mpi_available
+from minigrad.distributed._world import GroupMember
 from minigrad.distributed.distributed_c10d import *     # torch.distributed has these names too
 
 __all__ = ["is_gloo_available", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched"]
 __all__ += distributed_c10d.__all__
+
+group = GroupMember     # group.WORLD, as in PyTorch
 
 
 def is_nccl_available():

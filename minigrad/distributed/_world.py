@@ -13,7 +13,7 @@ from minigrad.errors import TensorTypeError, TensorValueError
 
 __all__ = [
     "GroupMember", "destroy_process_group", "get_backend", "get_global_rank", "get_group_rank", "get_process_group_ranks",
-    "get_rank", "get_world_size", "group", "group_of", "init_process_group", "is_available", "is_initialized", "member",
+    "get_rank", "get_world_size", "group_of", "init_process_group", "is_available", "is_initialized", "member",
     "new_group",
 ]
 
@@ -30,8 +30,6 @@ class GroupMember:
     WORLD: ProcessGroup | None = None
     NON_GROUP_MEMBER = object()
 
-
-group = GroupMember
 
 
 def is_available():

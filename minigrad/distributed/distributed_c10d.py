@@ -52,7 +52,6 @@ from minigrad.distributed._world import (
     get_process_group_ranks,
     get_rank,
     get_world_size,
-    group,
     init_process_group,
     is_available,
     is_initialized,
@@ -63,6 +62,6 @@ __all__ = [
     "DistBackendError", "DistError", "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather",
     "all_gather_into_tensor", "all_gather_object", "all_reduce", "barrier", "batch_isend_irecv", "broadcast",
     "broadcast_object_list", "destroy_process_group", "gather", "get_backend", "get_global_rank", "get_group_rank",
-    "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "irecv", "is_available",
+    "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group", "irecv", "is_available",
     "is_initialized", "isend", "new_group", "recv", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter", "send",
 ]

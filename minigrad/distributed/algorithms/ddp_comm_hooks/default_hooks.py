@@ -68,7 +68,8 @@ def top_k_hook(state, bucket):
         state.left[bucket.index()] = left
         ranks = get_world_size(state.group)
         all_values, all_places = [empty_like(values) for _ in range(ranks)], [empty_like(places) for _ in range(ranks)]
-    works: list[Any] = [all_gather(all_values, values, state.group, async_op=True), all_gather(all_places, places, state.group, async_op=True)]
+    works: list[Any] = [all_gather(all_values, values, state.group, async_op=True),
+                        all_gather(all_places, places, state.group, async_op=True)]
 
     def mean():
         for work in works:
