@@ -22,7 +22,7 @@ NAMESPACES = {"mg": mg, "mg.nn": nn, "mg.nn.functional": functional, "mg.nn.init
               "mg.autograd.graph": graph, "mg.autograd.functional": derivatives, "mg.func": mg.func, "mg.random": mg.random,
               "mg.utils.checkpoint": mg.utils.checkpoint, "mg.utils.hooks": mg.utils.hooks, "mg.utils.source": mg.utils.source,
               "mg.utils._python_dispatch": _python_dispatch, "mg.utils._pytree": _pytree,
-              "mg.distributed.pipelining": pipelining, "mg.library": library,
+              "mg.distributed": mg.distributed, "mg.distributed.pipelining": pipelining, "mg.library": library,
               **{module.__name__.replace("minigrad", "mg", 1): module for module in (_actions, _backward, _tables, microbatch, schedules)}}
 CLASSES = {"mg.Tensor": mg.Tensor, "mg.nn.Module": nn.Module, "mg.nn.Sequential": nn.Sequential,
            "mg.optim.Optimizer": optim.Optimizer, "mg.utils._python_dispatch.TorchDispatchMode": _python_dispatch.TorchDispatchMode,
@@ -39,6 +39,8 @@ NAMESPACES |= {"mg.functional": mg.functional, "mg.run": mg.run, "mg.testing": m
 # The surroundings of a program: minigrad/_late.py.
 NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
     "amp", "autograd.profiler", "compiler", "cpu", "futures", "jit", "nn.parallel", "profiler", "serialization")}
+NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
+    "distributed.algorithms.ddp_comm_hooks.default_hooks",)}
 NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
 
 
@@ -94,6 +96,7 @@ def threads():
     before = mg.get_num_threads()
     yield
     mg.set_num_threads(before)
+    assert not mg.distributed.is_initialized(), "the example has left a process group"
 
 
 @pytest.mark.parametrize("name", [n for n in DOCUMENTED if examples(n).examples])
@@ -109,6 +112,8 @@ def test_example(name, hide_torch):
 
 # No example of its own, and why.
 WITHOUT = {
+    **dict.fromkeys([f"mg.distributed.{name}" for name in ("P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send")],
+                    "it takes two ranks: tests/distributed/programs.py"),
     "mg.Tensor.bump": "the version protocol, for optimisers",
     "mg.debug.enter": "of all modes: what `with` does on entering",
     "mg.debug.clone": "of all modes: what a decorated function enters",

@@ -20,47 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.distributed._memory import Place, describe, name_of
+from minigrad.distributed._memory import Place, describe
+from minigrad.distributed._operations import ReduceOp, operation
 from minigrad.distributed._world import group_of, member
-from minigrad.errors import AutogradError, TensorTypeError, TensorValueError
+from minigrad.errors import TensorTypeError, TensorValueError
 
-__all__ = ["ReduceOp", "all_gather", "all_gather_into_tensor", "all_reduce", "barrier", "broadcast", "gather", "reduce",
+__all__ = ["all_gather", "all_gather_into_tensor", "all_reduce", "barrier", "broadcast", "gather", "reduce",
            "reduce_scatter", "reduce_scatter_tensor", "scatter"]
-
-
-class ReduceOp:
-    """How the numbers of the ranks are put together. Mirrors ``torch.distributed.ReduceOp``.
-
-    >>> mg.distributed.ReduceOp.SUM
-    'SUM'
-    """
-
-    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR = "SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"
-
-
-# What MPI calls them. The mean is a sum that is divided afterwards.
-OPERATIONS = {"SUM": "SUM", "AVG": "SUM", "PRODUCT": "PROD", "MIN": "MIN", "MAX": "MAX", "BAND": "BAND", "BOR": "BOR",
-              "BXOR": "BXOR"}
-OF_BITS = ("BAND", "BOR", "BXOR")
-
-
-def operation(op, tensor, what):
-    """Return MPI's operation.
-
-    Raises:
-        ValueError: `op` is none.
-        RuntimeError: the dtype has no such operation.
-    """
-    if op not in OPERATIONS:
-        raise TensorValueError("MG-E611", f"{what}: op={op!r} is no ReduceOp", fix=f"one of {', '.join(OPERATIONS)}")
-    kind = name_of(tensor.dtype)
-    whole = kind.startswith(("int", "uint", "bool"))
-    if (op in OF_BITS and not whole) or (kind == "bool" and op not in (*OF_BITS, "MIN", "MAX")) \
-            or (op in ("MIN", "MAX") and kind.startswith("complex")) or (op == "AVG" and whole):
-        raise AutogradError("MG-E611", f"{what}: {op} of {kind} is not defined",
-                            fix="convert the tensor first: x.float(), for example")
-    from mpi4py import MPI
-    return getattr(MPI, OPERATIONS[op])
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
@@ -83,6 +49,13 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
 
         loss = loss.detach()
         dist.all_reduce(loss, dist.ReduceOp.AVG)
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> x = mg.ones(2)
+    >>> mg.distributed.all_reduce(x)
+    >>> x
+    tensor([1., 1.])
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "all_reduce")
     return group and reduce_to(None, tensor, op, group, async_op, "all_reduce")
@@ -95,6 +68,13 @@ def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_
         dst, group_dst (int): that rank, by its number in the world or in the group.
 
     Mirrors ``torch.distributed.reduce``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> x = mg.ones(2)
+    >>> mg.distributed.reduce(x, dst=0, op=mg.distributed.ReduceOp.MAX)
+    >>> x
+    tensor([1., 1.])
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "reduce")
     return group and reduce_to(root_of(group, dst, group_dst), tensor, op, group, async_op, "reduce")
@@ -159,6 +139,13 @@ def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
 
         for parameter in model.parameters():
             dist.broadcast(parameter.data, src=0)
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> x = mg.ones(2)
+    >>> mg.distributed.broadcast(x, src=0)
+    >>> x
+    tensor([1., 1.])
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "broadcast")
     if group is None:
@@ -211,6 +198,13 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
         tensor (Tensor): this rank's.
 
     Mirrors ``torch.distributed.all_gather``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> found = [mg.empty(2) for _ in range(mg.distributed.get_world_size())]
+    >>> mg.distributed.all_gather(found, mg.ones(2))
+    >>> found
+    [tensor([1., 1.])]
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "all_gather")
     if group is None:
@@ -229,6 +223,13 @@ def all_gather_into_tensor(output_tensor, input_tensor, group=None, async_op=Fal
     """Give each rank the tensors of all in one tensor, joined along the first axis or stacked. Errors as for `all_reduce`.
 
     Mirrors ``torch.distributed.all_gather_into_tensor``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> found = mg.empty(2 * mg.distributed.get_world_size())
+    >>> mg.distributed.all_gather_into_tensor(found, mg.ones(2))
+    >>> found
+    tensor([1., 1.])
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "all_gather_into_tensor")
     if group is None:
@@ -254,6 +255,13 @@ def gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group
     """Give rank `dst` the tensors of all ranks, in `gather_list`; the others give none. Errors as for `all_reduce`.
 
     Mirrors ``torch.distributed.gather``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> found = [mg.empty(2)] if mg.distributed.get_rank() == 0 else None
+    >>> mg.distributed.gather(mg.ones(2), found)
+    >>> found
+    [tensor([1., 1.])]
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "gather")
     if group is None:
@@ -276,6 +284,13 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
     """Give each rank its tensor of the list that rank `src` has; the others give none. Errors as for `all_reduce`.
 
     Mirrors ``torch.distributed.scatter``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> x = mg.empty(2)
+    >>> mg.distributed.scatter(x, [mg.ones(2)])
+    >>> x
+    tensor([1., 1.])
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "scatter")
     if group is None:
@@ -297,6 +312,13 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
     """Put the lists of all ranks together, element by element; rank r gets tensor r of the result. Errors as for `all_reduce`.
 
     Mirrors ``torch.distributed.reduce_scatter``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> x = mg.empty(2)
+    >>> mg.distributed.reduce_scatter(x, [mg.ones(2)])
+    >>> x
+    tensor([1., 1.])
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "reduce_scatter")
     if group is None:
@@ -319,7 +341,15 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
 
 
 def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):
-    """As `reduce_scatter`, with the list as one tensor. Mirrors ``torch.distributed.reduce_scatter_tensor``."""
+    """As `reduce_scatter`, with the list as one tensor. Mirrors ``torch.distributed.reduce_scatter_tensor``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> x = mg.empty(2)
+    >>> mg.distributed.reduce_scatter_tensor(x, mg.ones(2))
+    >>> x
+    tensor([1., 1.])
+    >>> mg.distributed.destroy_process_group()
+    """
     group = member(group, "reduce_scatter_tensor")
     if group is None:
         return None
@@ -331,6 +361,10 @@ def barrier(group=None, async_op=False, device_ids=None, timeout=None):
 
     Raises:
         RuntimeError: a rank does not come.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> mg.distributed.barrier()
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "barrier")
     if group is None:

@@ -29,6 +29,11 @@ class ProcessGroup:
     """Some ranks, and the communicators of MPI between them. `init_process_group` and `new_group` make it.
 
     Mirrors ``torch.distributed.ProcessGroup``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> mg.distributed.GroupMember.WORLD
+    ProcessGroup(default_pg, rank 0 of 1)
+    >>> mg.distributed.destroy_process_group()
     """
 
     def __init__(self, communicator, ranks, seconds, name="default_pg"):

@@ -129,6 +129,13 @@ def all_gather_object(object_list, obj, group=None):
         RuntimeError: a rank does not come.
 
     Mirrors ``torch.distributed.all_gather_object``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> found = [None]
+    >>> mg.distributed.all_gather_object(found, {"epoch": 3})
+    >>> found
+    [{'epoch': 3}]
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "all_gather_object")
     if group is None:
@@ -161,6 +168,13 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
         RuntimeError: a rank does not come, or its list has another length.
 
     Mirrors ``torch.distributed.broadcast_object_list``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> objects = ["digits", 3]
+    >>> mg.distributed.broadcast_object_list(objects)
+    >>> objects
+    ['digits', 3]
+    >>> mg.distributed.destroy_process_group()
     """
     group = member(group, "broadcast_object_list")
     if group is None:

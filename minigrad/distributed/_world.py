@@ -70,10 +70,7 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
 
     Mirrors ``torch.distributed.init_process_group``.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")         # "runs as one rank": this example was not started by mpiexec
-    ...     mg.distributed.init_process_group()
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
     >>> mg.distributed.get_rank(), mg.distributed.get_world_size()
     (0, 1)
     >>> mg.distributed.destroy_process_group()
@@ -129,6 +126,12 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local
         RuntimeError: the ranks call it with different lists.
 
     Mirrors ``torch.distributed.new_group``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> some = mg.distributed.new_group([0])
+    >>> mg.distributed.get_world_size(some)
+    1
+    >>> mg.distributed.destroy_process_group()
     """
     world = group_of(None)
     ranks = list(world.ranks) if ranks is None else [world.number_of(rank) for rank in ranks]
@@ -200,13 +203,24 @@ def get_backend(group=None):
 
     Raises:
         ValueError: there is no group yet.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> mg.distributed.get_backend()
+    'mpi'
+    >>> mg.distributed.destroy_process_group()
     """
     group_of(group)
     return "mpi"
 
 
 def get_process_group_ranks(group):
-    """Return the ranks of a group, by their numbers in the world. Mirrors ``torch.distributed.get_process_group_ranks``."""
+    """Return the ranks of a group, by their numbers in the world. Mirrors ``torch.distributed.get_process_group_ranks``.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> mg.distributed.get_process_group_ranks(mg.distributed.new_group([0]))
+    [0]
+    >>> mg.distributed.destroy_process_group()
+    """
     return list(group_of(group).ranks)
 
 
@@ -215,6 +229,11 @@ def get_group_rank(group, global_rank):
 
     Raises:
         ValueError: it is not in the group.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> mg.distributed.get_group_rank(mg.distributed.new_group([0]), 0)
+    0
+    >>> mg.distributed.destroy_process_group()
     """
     return group_of(group).number_of(global_rank)
 
@@ -224,6 +243,11 @@ def get_global_rank(group, group_rank):
 
     Raises:
         ValueError: the group has no such rank.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> mg.distributed.get_global_rank(mg.distributed.new_group([0]), 0)
+    0
+    >>> mg.distributed.destroy_process_group()
     """
     ranks = group_of(group).ranks
     if not 0 <= group_rank < len(ranks):

@@ -11,6 +11,7 @@
     _group.py         a group: what its ranks tell each other before a collective, sending and receiving
     _collectives.py   what all ranks of a group do together
     _messages.py      from one rank to another, and Python objects
+    _operations.py    sums, means and the like
     _memory.py        the memory of a tensor, for MPI
     _work.py          waiting
 
@@ -18,7 +19,6 @@ MPI moves the numbers. Nothing of transport, launch or meeting is ours.
 """
 
 from minigrad.distributed._collectives import (
-    ReduceOp,
     all_gather,
     all_gather_into_tensor,
     all_reduce,
@@ -42,6 +42,7 @@ from minigrad.distributed._messages import (
     recv,
     send,
 )
+from minigrad.distributed._operations import ReduceOp
 from minigrad.distributed._work import Work
 from minigrad.distributed._world import (
     GroupMember,

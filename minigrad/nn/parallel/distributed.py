@@ -47,10 +47,7 @@ class DistributedDataParallel(Module):
 
     Source: Li et al., 2020, arXiv:2006.15704.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")         # "runs as one rank": this example was not started by mpiexec
-    ...     mg.distributed.init_process_group()
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
     >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
     >>> model(mg.ones(3, 2)).sum().backward()
     >>> model.module.weight.grad

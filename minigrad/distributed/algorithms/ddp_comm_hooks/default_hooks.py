@@ -20,12 +20,32 @@ __all__ = ["TopK", "allreduce_hook", "fp16_compress_hook", "top_k_hook"]
 
 
 def allreduce_hook(process_group, bucket):
-    """Return a future of the mean over the ranks. Mirrors ``default_hooks.allreduce_hook``."""
+    """Return a future of the mean over the ranks. Mirrors ``default_hooks.allreduce_hook``.
+
+    >>> from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
+    >>> model.register_comm_hook(None, default_hooks.allreduce_hook)
+    >>> model(mg.ones(1, 2)).sum().backward()
+    >>> model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> mg.distributed.destroy_process_group()
+    """
     return mean_of(bucket.buffer(), process_group).get_future()
 
 
 def fp16_compress_hook(process_group, bucket):
-    """The same, sent as float16: half of the bytes, three digits. Mirrors ``default_hooks.fp16_compress_hook``."""
+    """The same, sent as float16: half of the bytes, three digits. Mirrors ``default_hooks.fp16_compress_hook``.
+
+    >>> from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
+    >>> model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    >>> model(mg.ones(1, 2)).sum().backward()
+    >>> model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> mg.distributed.destroy_process_group()
+    """
     with no_grad():
         small = bucket.buffer().to(float16)
     return mean_of(small, process_group, half=True).get_future().then(lambda future: future.value().to(bucket.buffer().dtype))
@@ -40,6 +60,10 @@ class TopK:
 
     Raises:
         ValueError: `share` is not in (0, 1].
+
+    >>> from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> default_hooks.TopK(0.01).share
+    0.01
     """
 
     def __init__(self, share, group=None):
@@ -57,6 +81,15 @@ def top_k_hook(state, bucket):
     Args:
         state (TopK): what was left over.
         bucket (GradBucket): the gradients.
+
+    >>> from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
+    >>> model.register_comm_hook(default_hooks.TopK(1.0), default_hooks.top_k_hook)
+    >>> model(mg.ones(1, 2)).sum().backward()
+    >>> model.module.weight.grad
+    tensor([[1., 1.]])
+    >>> mg.distributed.destroy_process_group()
     """
     with no_grad():
         whole = bucket.buffer() + state.left.get(bucket.index(), 0)
