@@ -80,7 +80,7 @@ def test_no_path_of_the_machine_that_built_it():
 
 
 def test_size():
-    assert sum([path.stat().st_size for path in HTML.rglob("*") if path.is_file()]) < 60e6
+    assert sum([path.stat().st_size for path in HTML.rglob("*") if path.is_file()]) < 64e6
 
 
 @pytest.mark.parametrize("script", [*tutorials.scripts(), *tutorials.projects()], ids=lambda path: path.stem)

@@ -14,7 +14,7 @@ from tools.docs.paths import DOCS
 __all__ = ["AREAS", "example", "longer", "page", "write"]
 
 AREAS = {"1": "Graph and engine", "2": "Shapes, dtypes, derivatives, operators", "3": "Values, indices and data",
-         "4": "Modules, optimisers and files", "5": "minigrad itself"}
+         "4": "Modules, optimisers and files", "5": "minigrad itself", "6": "Several ranks"}
 
 
 def longer():
