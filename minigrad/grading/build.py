@@ -115,7 +115,7 @@ def release(homework):
     notebook = read_notebook(homework.source)
     try:
         for cleaner in (ClearSolutions(), ClearHiddenTests()):
-            notebook, _ = cleaner.preprocess(notebook, {})
+            notebook, _ = cleaner.preprocess(notebook, {})  # pyright: ignore[reportArgumentType]
     except RuntimeError as error:
         raise SetError(f"{homework.source}: nbgrader says: {error}") from None
     return {f"{homework.name}.ipynb": nbformat.writes(notebook) + "\n",
