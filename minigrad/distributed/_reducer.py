@@ -152,7 +152,7 @@ class Reducer:
             return
         key = id(parameter)
         if key not in self._waits:
-            raise AutogradError("MG-E613", "Expected to mark a variable ready only once: a gradient is here for the second time",
+            raise AutogradError("MG-E613", "Expected to mark a variable ready only once: its gradient has come twice",
                                 tensor=self.names[key], cause="two backwards after one forward, or a parameter that was called "
                                 "unused", fix="add up the losses and call backward once")
         with no_grad():
