@@ -69,12 +69,6 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item in ours]
 
 
-def pytest_collection_finish(session):
-    """Hide from the garbage collector what collecting 50,000 tests has made: many tests call it, and it would look at all that."""
-    gc.collect()
-    gc.freeze()
-
-
 def pytest_sessionstart(session):
     found = _pure.mode()
     if found != expected_mode():
@@ -92,7 +86,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_old_is_collected():
-    """What earlier tests have left (modules, caches, pytest's reports) is hidden from the collector too."""
+    """Hide what collecting 50,000 tests has made, and what earlier ones have left: many tests call the collector."""
     gc.collect()
     gc.freeze()
 

@@ -116,12 +116,15 @@ def reduce_to(root, tensor, op, group, async_op, name, compare=True):
     else:
         request = group.communicator.Ireduce(place.array, None, mpi, root)
 
-    def finish():
-        if root in (None, group.rank()):
-            if op == "AVG":
-                np.divide(place.array, group.size(), out=place.array)
-            place.written()
+    finish = (lambda: write_result(place, op, group)) if root in (None, group.rank()) else None
     return group.start(what, [request], finish, async_op, tensor)
+
+
+def write_result(place, op, group):
+    """Finish a reduction that MPI has left in a place: a mean is a sum that is divided now."""
+    if op == "AVG":
+        np.divide(place.array, group.size(), out=place.array)
+    place.written()
 
 
 def root_of(group, rank, group_rank):
@@ -332,12 +335,8 @@ def reduce_scatter(output, input_list, op=ReduceOp.SUM, group=None, async_op=Fal
         return group.start(what, [], place.written, async_op)
     mpi = operation(op, output, "reduce_scatter")
     group.agree(what)
-
-    def finish():
-        if op == "AVG":
-            np.divide(place.array, group.size(), out=place.array)
-        place.written()
-    return group.start(what, [group.communicator.Ireduce_scatter_block(array, place.array, mpi)], finish, async_op)
+    request = group.communicator.Ireduce_scatter_block(array, place.array, mpi)
+    return group.start(what, [request], lambda: write_result(place, op, group), async_op)
 
 
 def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=False):

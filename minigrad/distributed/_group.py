@@ -79,7 +79,7 @@ class ProcessGroup:
         """
         if self.size() == 1:
             return
-        mine = np.frombuffer(what.encode()[:LINE].ljust(LINE), np.uint8)
+        mine = line_of(what)
         theirs = np.empty((self.size(), LINE), np.uint8)
         theirs[self.rank()] = mine
         others = [rank for rank in range(self.size()) if rank != self.rank()]
@@ -93,7 +93,7 @@ class ProcessGroup:
         until(arrived, self.seconds, lambda: f"{what}: nothing came from rank {', '.join([str(self.ranks[r]) for r in arriving])} "
                                              f"within {self.seconds:g} s")
         until(lambda: all(request.Test() for request in sent), self.seconds, lambda: f"{what}: the ranks do not listen")
-        texts = [line.tobytes().decode(errors="replace").strip() for line in theirs]
+        texts = [text_of(line) for line in theirs]
         if len(set(texts)) > 1:
             raise DistBackendError("MG-E611", "The ranks do not call the same collective on tensors of one dtype and shape",
                                    found="\n".join([f"rank {self.ranks[rank]}: {text}" for rank, text in enumerate(texts)]),
@@ -144,8 +144,7 @@ class ProcessGroup:
     def isend(self, tensor, to, tag):
         """Start to send a tensor, and before it a line that says which. mpi4py's requests keep the memory."""
         place = Place(tensor, "send")
-        line = np.frombuffer(describe(tensor).encode()[:LINE].ljust(LINE), np.uint8)
-        requests = [self.headers.Isend(line, to, tag), self.communicator.Isend(place.bytes, to, tag)]
+        requests = [self.headers.Isend(line_of(describe(tensor)), to, tag), self.communicator.Isend(place.bytes, to, tag)]
         return self.keep(Work(requests, None, f"send of {describe(tensor)} to rank {self.ranks[to]}", self.seconds))
 
     def irecv(self, tensor, source, tag):
@@ -162,7 +161,7 @@ class ProcessGroup:
         Raises:
             DistBackendError: they differ.
         """
-        sent = line.tobytes().decode(errors="replace").strip()
+        sent = text_of(line)
         if sent != describe(tensor):
             raise DistBackendError("MG-E611", f"rank {self.ranks[source]} sends {sent}, and rank {self.ranks[self.rank()]} "
                                    f"receives it as {describe(tensor)}", fix="receive into a tensor of the same dtype and shape")
@@ -187,6 +186,16 @@ class Checked:
             return False
         self._check()
         return True
+
+
+def line_of(text):
+    """Return a text as the bytes of an announcement."""
+    return np.frombuffer(text.encode()[:LINE].ljust(LINE), np.uint8)
+
+
+def text_of(line):
+    """Return the text of an announcement."""
+    return line.tobytes().decode(errors="replace").strip()
 
 
 def outside(what):

@@ -184,10 +184,10 @@ def broadcast_object_list(object_list, src=None, group=None, device=None, group_
         return
     group.agree(f"broadcast_object_list of {len(object_list)} from {root}")
     mine = root == group.rank()
-    packed = np.frombuffer(pickle.dumps(list(object_list)), np.uint8) if mine else np.empty(0, np.uint8)
-    size = np.array([packed.size])
+    packed = bytearray(pickle.dumps(list(object_list)) if mine else b"")
+    size = np.array([len(packed)])
     finish([group.communicator.Ibcast(size, root)], group, "the size of objects")
-    packed = packed if mine else np.empty(int(size[0]), np.uint8)
-    finish([group.communicator.Ibcast(packed.copy() if mine else packed, root)], group, "objects")
+    packed = packed if mine else bytearray(int(size[0]))
+    finish([group.communicator.Ibcast(packed, root)], group, "objects")
     if not mine:
-        object_list[:] = pickle.loads(packed.tobytes())
+        object_list[:] = pickle.loads(packed)

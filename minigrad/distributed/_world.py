@@ -31,7 +31,6 @@ class GroupMember:
     NON_GROUP_MEMBER = object()
 
 
-
 def is_available():
     """True: a program can run as several ranks. Mirrors ``torch.distributed.is_available``.
 
