@@ -21,6 +21,7 @@ __all__ = ["INSTALL", "abort_on_errors", "is_mpi_available", "world"]
 INSTALL = 'pip install "minigrad-autograd[mpi]"'
 # What the launchers of MPICH, Open MPI and Slurm tell their processes.
 LAUNCHED = ("PMI_RANK", "PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 
 
 def is_mpi_available():
@@ -37,7 +38,7 @@ def world():
 
     Raises:
         ModuleNotFoundError: mpiexec has started this process, and mpi4py is not installed.
-        DistBackendError: mpi4py finds no MPI.
+        DistBackendError: mpi4py finds no MPI, or another MPI than mpiexec belongs to.
     """
     if not any(name in os.environ for name in LAUNCHED):
         warnings.warn("minigrad.distributed: this program runs as one rank, because it was not started by mpiexec. For four ranks: "
@@ -50,6 +51,13 @@ def world():
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise DistBackendError("MG-E610", "mpi4py is installed, but finds no MPI library", cause=str(error), fix=INSTALL) from error
+    ranks = next((int(os.environ[name]) for name in SIZES if name in os.environ), 1)
+    if MPI.COMM_WORLD.size == 1 and ranks > 1:
+        raise DistBackendError("MG-E610", f"mpiexec has started {ranks} processes, and MPI connects this one with no other",
+                               cause="mpiexec belongs to another MPI than the one of mpi4py, which is "
+                                     + MPI.Get_library_version().partition("\n")[0].strip(),
+                               fix=f"start with the mpiexec beside this Python, after {INSTALL}: "
+                                   f"{os.path.join(os.path.dirname(sys.executable), 'mpiexec')} -n {ranks} python train.py")
     return MPI.COMM_WORLD
 
 

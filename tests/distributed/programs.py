@@ -1,5 +1,6 @@
 """What the ranks of test_ranks.py do: ``mpiexec -n 4 python -m tests.distributed.programs collectives``."""
 
+import copy
 import datetime
 import os
 import signal
@@ -131,6 +132,28 @@ def pipelines():
         for _ in range(3):
             schedule.eval(*inputs)          # without a backward the first rank runs ahead
         dist.barrier()
+
+
+def tied_over_ranks():
+    """One weight at both ends: two parameters, whose gradients are added after each step. They stay equal."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    (x, y), whole = batch(), parts(size)
+    whole[-1][2].weight = whole[0][2].weight
+    ours, reference = copy.deepcopy(whole), mg.nn.Sequential(*whole)
+    schedule = SCHEDULES["1F1B"](PipelineStage(ours[rank], rank, size), 4, loss_fn=MEAN)
+    ends = dist.new_group([0, size - 1])
+    optimizers = [mg.optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (ours[rank], reference)]
+    for _ in range(3):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        schedule.step(*[x] * (rank == 0), target=y if rank == size - 1 else None)
+        if rank in (0, size - 1):
+            dist.all_reduce(ours[rank][2].weight.grad, group=ends)
+        MEAN(reference(x), y).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        for p, q in zip(ours[rank].parameters(), reference[rank].parameters()):
+            assert mg.allclose(p, q, rtol=0, atol=1e-12)
 
 
 # ---- data parallelism ----

@@ -300,6 +300,55 @@ def test_errors(make, error, key):
     assert "MG-E23" in str(info.value)
 
 
+def test_a_batch_that_does_not_divide():
+    """pipelining_backward/K-08: an error where means are added; a forward alone, and a sum, take any rows."""
+    (x, y), schedules = batch(7), ranks_of("1F1B", 2, 1, parts(2))
+    with pytest.raises(RuntimeError, match="(?s)does not divide into 4 microbatches of arguments.*float64 \\(2, 4\\) first.*drop_last=True"):
+        step_together(schedules, x, target=y)
+    with pytest.raises(RuntimeError, match="does not divide into 4 microbatches of targets"):
+        step_together(schedules, x[:4], target=y)
+    assert ScheduleGPipe(PipelineStage(parts(1)[0], 0, 1), 4, loss_fn=MEAN).eval(x).shape == (7, 4)
+
+
+class Grows(mg.nn.Module):
+    def forward(self, x, columns=None):
+        self.calls = getattr(self, "calls", 0) + 1
+        return x.repeat(1, self.calls if columns is None else columns)
+
+
+def test_outputs_that_change_shape():
+    """pipelining_backward/O-01: an error if the arguments have the same shapes; else a sequence may be longer in the next step."""
+    x = mg.ones(4, 2)
+    with pytest.raises(RuntimeError, match="(?s)Stage 0: the outputs of microbatch 1 have other shapes.*float32 \\(2, 2\\).*float32 \\(2, 4\\)"):
+        step_together(ranks_of("GPipe", 2, 1, [Grows(), mg.nn.Identity()], 2, loss_fn=None), x)
+    schedule = ScheduleGPipe(PipelineStage(Grows(), 0, 1), 2)
+    assert schedule.step(x, columns=2).shape == (4, 4) and schedule.step(x, columns=3).shape == (4, 6)
+    assert schedule.step(x[:, :1], columns=3).shape == (4, 3)
+
+
+def test_tied_weights():
+    """A parameter in two stages is an error, also of two ranks in one process; a module without parameters may be in both."""
+    first, last, rectify = mg.nn.Linear(4, 4), mg.nn.Linear(4, 4), mg.nn.ReLU()
+    last.weight = first.weight
+    for name, ranks, local in (("Interleaved1F1B", 1, 2), ("ZBVZeroBubble", 1, 2), ("GPipe", 2, 1)):
+        for pair in ([first, last], [first, first], [mg.nn.Sequential(first), mg.nn.Sequential(rectify, last)]):
+            with pytest.raises(ValueError, match="(?s)stages 0 and 1 share one tensor.*weight' of stage 0 is .*copy.deepcopy.*all_reduce"):
+                step_together(ranks_of(name, ranks, local, pair), mg.ones(4, 4), target=mg.ones(4, 4))
+        step_together(ranks_of(name, ranks, local, [mg.nn.Sequential(copy.deepcopy(m), rectify) for m in (first, last)]),
+                      mg.ones(4, 4), target=mg.ones(4, 4))
+    norm = mg.nn.BatchNorm1d(4, affine=False)
+    with pytest.raises(ValueError, match="'running_mean' of stage 0"):
+        ranks_of("LoopedBFS", 1, 2, [norm, norm])
+
+
+def test_more_stages_than_ranks():
+    """pipelining_backward/X-33"""
+    for name, local, command in (("GPipe", 1, "mpiexec -n 8 python"), ("Interleaved1F1B", 2, "mpiexec -n 4 python")):
+        stages = [PipelineStage(mg.nn.ReLU(), i, 8) for i in range(local)]
+        with pytest.raises(ValueError, match=f"(?s)rank 0 of 1 does not hold the stages.*{command}"):
+            get_schedule_class(name)(stages if local > 1 else stages[0], 4)
+
+
 def test_names():
     """pipelining_backward/X-41"""
     for name, variant in itertools.product(("1F1B", "GPipe", "ZBVZeroBubble"), (str.lower, str.upper, str)):

@@ -63,6 +63,7 @@ def ended(process):
 
 @several
 @pytest.mark.parametrize("name, ranks", [("collectives", 4), ("collectives", 2), ("messages", 4), ("pipelines", 4), ("pipelines", 2),
+                                         ("tied_over_ranks", 3),
                                          ("data_parallel", 4), ("data_parallel", 2), ("unused_parameters", 3), ("hooks", 4)])
 def test_ranks(mpi, name, ranks):
     process = start(name, ranks, 60)
@@ -192,6 +193,32 @@ def test_mpi4py_is_missing(monkeypatch):
     monkeypatch.setattr(_launch, "is_mpi_available", lambda: False)
     with pytest.raises(ModuleNotFoundError, match=r"mpi4py is missing: pip install \"minigrad-autograd\[mpi\]\""):
         dist.init_process_group()
+    assert not dist.is_initialized()
+
+
+@pytest.mark.parametrize("text, error, words", [
+    ("raise RuntimeError('cannot load MPI library')", RuntimeError, "finds no MPI library(?s:.*)cannot load MPI(?s:.*)pip install"),
+    ("COMM_WORLD = type('Alone', (), {'size': 1, 'rank': 0})\ndef Get_library_version(): return 'MPICH Version: 5'", RuntimeError,
+     "mpiexec has started 4 processes(?s:.*)another MPI than the one of mpi4py, which is MPICH Version: 5(?s:.*)mpiexec -n 4 python"),
+])
+def test_an_mpi_that_is_not_there(monkeypatch, tmp_path, text, error, words):
+    """A package mpi4py that finds no MPI, or one that mpiexec does not belong to: each process would be rank 0 of 1."""
+    (tmp_path / "mpi4py").mkdir()
+    (tmp_path / "mpi4py/__init__.py").touch()
+    (tmp_path / "mpi4py/MPI.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.split(".")[0] == "mpi4py"]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in (*_launch.LAUNCHED, *_launch.SIZES):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "2")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
+    try:
+        with pytest.raises(error, match=words):
+            dist.init_process_group()
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "mpi4py"]:
+            del sys.modules[name]
     assert not dist.is_initialized()
 
 

@@ -11,6 +11,7 @@ Mirrors nothing: PyTorch's pipelines need a process for each rank.
 
 from minigrad._arguments import listed
 from minigrad.distributed.pipelining._actions import schedule_error
+from minigrad.distributed.pipelining.stage import check_shared
 from minigrad.errors import TensorTypeError, TensorValueError
 
 __all__ = ["local_groups", "step_together"]
@@ -76,6 +77,7 @@ def step_together(schedules, *args, target=None, losses=None, **kwargs):
     Raises:
         AssertionError: the ranks wait for each other for ever.
         TypeError: `schedules` are no schedules.
+        ValueError: stages of two ranks share a parameter.
 
     >>> from minigrad.distributed.pipelining import PipelineStage, Schedule1F1B, local_groups, step_together
     >>> layers = [mg.nn.Linear(3, 3), mg.nn.Linear(3, 1)]
@@ -92,6 +94,7 @@ def step_together(schedules, *args, target=None, losses=None, **kwargs):
         if not hasattr(schedule, "_start"):
             raise TensorTypeError("MG-E235", f"step_together takes a list of schedules, got {type(schedule).__name__} in it",
                                   fix="make a schedule for each rank: Schedule1F1B(PipelineStage(...), n_microbatches)")
+    check_shared([stage for schedule in schedules for stage in schedule._stages.values()])
     steps = {rank: schedule._start(args if schedule.holds_first else (), kwargs, target if schedule.holds_last else None,
                                    losses if schedule.holds_last else None)
              for rank, schedule in enumerate(schedules)}

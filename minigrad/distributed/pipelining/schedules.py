@@ -22,7 +22,7 @@ from minigrad.distributed.pipelining import _tables
 from minigrad.distributed.pipelining._actions import B, F, I, W, _merge_bw, _validate_schedule, needs
 from minigrad.distributed.pipelining._local import LocalGroup
 from minigrad.distributed.pipelining.microbatch import merge_chunks, split_args_kwargs_into_chunks
-from minigrad.distributed.pipelining.stage import PipelineStage
+from minigrad.distributed.pipelining.stage import PipelineStage, check_shared, shapes_of
 from minigrad.errors import AutogradError, TensorTypeError, TensorValueError
 
 __all__ = ["Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B", "ScheduleInterleavedZeroBubble", "ScheduleLoopedBFS",
@@ -41,7 +41,7 @@ class _PipelineSchedule:
 
     Raises:
         TypeError: `stages` are no stages.
-        ValueError: the numbers of stages, ranks and microbatches do not fit the schedule.
+        ValueError: the numbers of stages, ranks and microbatches do not fit the schedule; or two stages share a parameter.
     """
 
     def __init__(self, stages, n_microbatches, loss_fn=None, args_chunk_spec=None, kwargs_chunk_spec=None, output_merge_spec=None,
@@ -53,6 +53,7 @@ class _PipelineSchedule:
                                   fix="wrap each part of the model: PipelineStage(part, stage_index, num_stages, group=group)")
         if not isinstance(n_microbatches, int) or n_microbatches < 1:
             raise TensorValueError("MG-E234", f"n_microbatches must be a positive int, got {n_microbatches!r}", fix="pass 4, say")
+        check_shared(stages)
         self._stages = {stage.stage_index: stage for stage in stages}
         self._group = stages[0].group
         self._n_microbatches = n_microbatches
@@ -71,7 +72,8 @@ class _PipelineSchedule:
             raise TensorValueError("MG-E235", f"{type(self).__name__}: rank {rank} of {ranks} does not hold the stages that this "
                                    "schedule runs there.", expected=f"the stages {sorted(stages_of[rank])} of {total}",
                                    found=f"{sorted(self._stages)} of {self._num_stages}",
-                                   fix="give each rank its stages, and each stage the number of all stages")
+                                   fix="give each rank its stages, and each stage the number of all stages; with so many stages on each "
+                                       f"rank: mpiexec -n {-(-self._num_stages // len(stages))} python train.py")
         self._rank_of = _validate_schedule(self.pipeline_order, ranks, total, n_microbatches)
 
     @staticmethod
@@ -104,7 +106,8 @@ class _PipelineSchedule:
             On the rank of the last stage, the outputs of all microbatches together; None elsewhere.
 
         Raises:
-            RuntimeError: gradients are disabled; the batch has too few rows; or a stage failed.
+            RuntimeError: gradients are disabled; the batch has too few rows; with `scale_grads`, its rows do not divide into the
+                microbatches; or a stage failed.
 
         Mirrors ``step`` of PyTorch's schedules.
         """
@@ -152,19 +155,27 @@ class _PipelineSchedule:
         chunks: list[tuple[Any, Any]] = [((), {}) for _ in range(self._n_microbatches)]
         if args or kwargs:
             chunks = list(zip(*split_args_kwargs_into_chunks(args, kwargs, self._n_microbatches, args_spec, kwargs_spec)))
-            self._expect(len(chunks), "microbatches of arguments")
+            self._expect(chunks, "microbatches of arguments")
         targets = [None] * self._n_microbatches
         if target is not None:
             targets = [args[0] for args in split_args_kwargs_into_chunks((target,), {}, self._n_microbatches)[0]]
-            self._expect(len(targets), "microbatches of targets")
+            self._expect(targets, "microbatches of targets")
         for stage in self._stages.values():
             stage.has_backward = self._has_backward
         return self._run(chunks, targets, losses, return_outputs, loss_kwargs or {})
 
-    def _expect(self, count, what):
+    def _expect(self, pieces, what):
+        """Raise unless there are as many pieces as microbatches, and, where their means are added, all of one size."""
+        count = len(pieces)
         if count != self._n_microbatches:
             raise AutogradError("MG-E234", f"Expecting {self._n_microbatches} {what} but got {count}: the batch has too few rows.",
                                 fix=f"pass a batch of at least {self._n_microbatches} rows, or lower n_microbatches")
+        first, last = shapes_of(pieces[0]), shapes_of(pieces[-1])
+        if self._has_backward and self.scale_grads and first != last:
+            raise AutogradError("MG-E234", f"The batch does not divide into {count} {what} of one size, so that the mean of their "
+                                "losses is not the loss of the batch", found=f"{', '.join(first)} first, and {', '.join(last)} last",
+                                fix="leave out the rest (DataLoader(..., drop_last=True)), or choose another n_microbatches; or take "
+                                    "a loss that is a sum, and scale_grads=False")
 
     def _run(self, chunks, targets, losses, return_outputs, loss_kwargs):
         """Run the actions of this rank, one after the other."""

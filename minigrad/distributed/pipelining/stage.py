@@ -13,6 +13,9 @@ The first stage has nothing to pass on, so its I computes nothing and its W runs
 Mirrors ``torch/distributed/pipelining/stage.py``. Read before: ``_backward.py``. Read next: ``schedules.py``.
 """
 
+from typing import Any
+
+from minigrad.distributed._memory import describe
 from minigrad.distributed.distributed_c10d import GroupMember, ProcessGroup
 from minigrad.distributed.pipelining._backward import stage_backward, stage_backward_input, stage_backward_weight
 from minigrad.distributed.pipelining._debug import describe_value
@@ -39,6 +42,14 @@ class PipelineStage:
     Raises:
         TypeError: `submodule` is no module.
         ValueError: there is no such stage.
+
+    A parameter belongs to one stage. Two stages of one process that share one are an error of the schedule. On two ranks, tied weights
+    are two parameters, and nobody sees that they were one. Add their gradients after each step, in a group of the two ranks::
+
+        ends = dist.new_group([0, 3])           # on all ranks
+        schedule.step(x, target=y)
+        if dist.get_rank() in (0, 3):
+            dist.all_reduce(embedding.weight.grad, group=ends)
 
     Mirrors ``torch.distributed.pipelining.PipelineStage``. Ours takes no example inputs or outputs: a message carries its shape.
 
@@ -69,6 +80,7 @@ class PipelineStage:
         self._forwards = {}             # microbatch: (outputs, input values)
         self._input_grads = {}          # microbatch: for the stage before
         self._split = {}                # microbatch: what W needs
+        self._shapes: Any = None        # of the arguments and outputs of the last forward
 
     def __repr__(self):
         return f"PipelineStage({self.stage_index} of {self.num_stages}, {type(self.submod).__name__})"
@@ -85,7 +97,8 @@ class PipelineStage:
             The output of the module.
 
         Raises:
-            RuntimeError: the module failed. The message has the shapes of its arguments, and ``__cause__`` is the first error.
+            RuntimeError: the module failed. The message has the shapes of its arguments, and ``__cause__`` is the first error. Or it
+                returned other shapes or dtypes than for the microbatch before, whose arguments had the same shapes.
             AssertionError: the microbatch has already run, and its backward has not.
 
         Mirrors ``PipelineStage.forward_one_chunk`` of ``torch/distributed/pipelining/stage.py``.
@@ -101,12 +114,23 @@ class PipelineStage:
             shown = describe_value(args) + (f", {describe_value(kwargs)}" if kwargs else "")
             raise AutogradError("MG-E235", f"Stage {self.stage_index} failed to run forward of microbatch {fwd_chunk_id}: "
                                 f"args {shown}", fix="see the error that caused this one, above") from error
+        self._check_shapes(fwd_chunk_id, (args, kwargs), output)
         outputs = output if isinstance(output, tuple) else (output,)
         if self.is_last:
             self.output_chunks[fwd_chunk_id] = output
         if self.has_backward:
             self._forwards[fwd_chunk_id] = outputs, (tuple(args), tuple(tree_leaves(kwargs)))
         return output
+
+    def _check_shapes(self, microbatch, arguments, output):
+        """Compare the shapes of the outputs with those of the last forward whose arguments had the same shapes."""
+        key, found = (self.submod.training, describe_value(arguments)), shapes_of(output)
+        before, self._shapes = self._shapes, (key, found)
+        if before is not None and before[0] == key and before[1] != found:
+            raise AutogradError("MG-E235", f"Stage {self.stage_index}: the outputs of microbatch {microbatch} have other shapes than "
+                                "those of the microbatch before, whose arguments had the same shapes",
+                                expected=", ".join(before[1]), found=", ".join(found),
+                                fix="return the same number of tensors, of the same shapes, for each microbatch: pad what is shorter")
 
     def backward_one_chunk(self, bwd_chunk_id, loss=None, output_grads=None, full_backward=True):
         """Run the backward of one microbatch: a B, or an I.
@@ -204,6 +228,29 @@ def group_of_stage(group):
     """Return what carries the messages of a stage: for a process group, a `RankGroup`."""
     group = GroupMember.WORLD if group is None else group
     return rank_group(group) if isinstance(group, ProcessGroup) else group
+
+
+def check_shared(stages):
+    """Raise unless each parameter and buffer belongs to one of the stages.
+
+    Raises:
+        ValueError: two stages share one.
+    """
+    owners = {}
+    for stage in stages:
+        for name, value in [*stage.submod.named_parameters(), *stage.submod.named_buffers()]:
+            other, other_name = owners.setdefault(id(value), (stage, name))
+            if other is not stage:
+                raise TensorValueError(
+                    "MG-E235", f"stages {other.stage_index} and {stage.stage_index} share one tensor: weights tied across stages",
+                    found=f"{other_name!r} of stage {other.stage_index} is {name!r} of stage {stage.stage_index}",
+                    fix="put both uses into one stage; or give each stage a copy (copy.deepcopy), and after each step add the two "
+                        "gradients: dist.all_reduce(weight.grad, group=group_of_both_ranks)")
+
+
+def shapes_of(values):
+    """Return the dtypes and shapes of all tensors in nested values, as texts."""
+    return [describe(value) for value in tree_leaves(values) if isinstance(value, Tensor)]
 
 
 def with_gradients(outputs, output_grads):
