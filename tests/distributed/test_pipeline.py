@@ -303,9 +303,9 @@ def test_errors(make, error, key):
 def test_a_batch_that_does_not_divide():
     """pipelining_backward/K-08: an error where means are added; a forward alone, and a sum, take any rows."""
     (x, y), schedules = batch(7), ranks_of("1F1B", 2, 1, parts(2))
-    with pytest.raises(RuntimeError, match="(?s)does not divide into 4 microbatches of arguments.*float64 \\(2, 4\\) first.*drop_last=True"):
+    with pytest.raises(RuntimeError, match=r"(?s)does not divide into 4 microbatches of arguments.*float64 \(2, 4\) first.*drop_last=True"):
         step_together(schedules, x, target=y)
-    with pytest.raises(RuntimeError, match="does not divide into 4 microbatches of targets"):
+    with pytest.raises(RuntimeError, match=r"does not divide into 4 microbatches of targets"):
         step_together(schedules, x[:4], target=y)
     assert ScheduleGPipe(PipelineStage(parts(1)[0], 0, 1), 4, loss_fn=MEAN).eval(x).shape == (7, 4)
 
@@ -319,7 +319,7 @@ class Grows(mg.nn.Module):
 def test_outputs_that_change_shape():
     """pipelining_backward/O-01: an error if the arguments have the same shapes; else a sequence may be longer in the next step."""
     x = mg.ones(4, 2)
-    with pytest.raises(RuntimeError, match="(?s)Stage 0: the outputs of microbatch 1 have other shapes.*float32 \\(2, 2\\).*float32 \\(2, 4\\)"):
+    with pytest.raises(RuntimeError, match=r"(?s)Stage 0: the outputs of microbatch 1 have other shapes.*float32 \(2, 2\).*float32 \(2, 4\)"):
         step_together(ranks_of("GPipe", 2, 1, [Grows(), mg.nn.Identity()], 2, loss_fn=None), x)
     schedule = ScheduleGPipe(PipelineStage(Grows(), 0, 1), 2)
     assert schedule.step(x, columns=2).shape == (4, 4) and schedule.step(x, columns=3).shape == (4, 6)
@@ -332,7 +332,7 @@ def test_tied_weights():
     last.weight = first.weight
     for name, ranks, local in (("Interleaved1F1B", 1, 2), ("ZBVZeroBubble", 1, 2), ("GPipe", 2, 1)):
         for pair in ([first, last], [first, first], [mg.nn.Sequential(first), mg.nn.Sequential(rectify, last)]):
-            with pytest.raises(ValueError, match="(?s)stages 0 and 1 share one tensor.*weight' of stage 0 is .*copy.deepcopy.*all_reduce"):
+            with pytest.raises(ValueError, match=r"(?s)stages 0 and 1 share one tensor.*weight' of stage 0 is .*copy.deepcopy.*all_reduce"):
                 step_together(ranks_of(name, ranks, local, pair), mg.ones(4, 4), target=mg.ones(4, 4))
         step_together(ranks_of(name, ranks, local, [mg.nn.Sequential(copy.deepcopy(m), rectify) for m in (first, last)]),
                       mg.ones(4, 4), target=mg.ones(4, 4))
@@ -345,7 +345,7 @@ def test_more_stages_than_ranks():
     """pipelining_backward/X-33"""
     for name, local, command in (("GPipe", 1, "mpiexec -n 8 python"), ("Interleaved1F1B", 2, "mpiexec -n 4 python")):
         stages = [PipelineStage(mg.nn.ReLU(), i, 8) for i in range(local)]
-        with pytest.raises(ValueError, match=f"(?s)rank 0 of 1 does not hold the stages.*{command}"):
+        with pytest.raises(ValueError, match=rf"(?s)rank 0 of 1 does not hold the stages.*{command}"):
             get_schedule_class(name)(stages if local > 1 else stages[0], 4)
 
 

@@ -72,8 +72,8 @@ class _PipelineSchedule:
             raise TensorValueError("MG-E235", f"{type(self).__name__}: rank {rank} of {ranks} does not hold the stages that this "
                                    "schedule runs there.", expected=f"the stages {sorted(stages_of[rank])} of {total}",
                                    found=f"{sorted(self._stages)} of {self._num_stages}",
-                                   fix="give each rank its stages, and each stage the number of all stages; with so many stages on each "
-                                       f"rank: mpiexec -n {-(-self._num_stages // len(stages))} python train.py")
+                                   fix="give each rank its stages, and each stage the number of all stages; "
+                                       f"start enough ranks: mpiexec -n {-(-self._num_stages // len(stages))} python train.py")
         self._rank_of = _validate_schedule(self.pipeline_order, ranks, total, n_microbatches)
 
     @staticmethod
@@ -172,10 +172,10 @@ class _PipelineSchedule:
                                 fix=f"pass a batch of at least {self._n_microbatches} rows, or lower n_microbatches")
         first, last = shapes_of(pieces[0]), shapes_of(pieces[-1])
         if self._has_backward and self.scale_grads and first != last:
-            raise AutogradError("MG-E234", f"The batch does not divide into {count} {what} of one size, so that the mean of their "
-                                "losses is not the loss of the batch", found=f"{', '.join(first)} first, and {', '.join(last)} last",
-                                fix="leave out the rest (DataLoader(..., drop_last=True)), or choose another n_microbatches; or take "
-                                    "a loss that is a sum, and scale_grads=False")
+            raise AutogradError("MG-E234", f"The batch does not divide into {count} {what} of one size, so the mean of their "
+                                "losses is not that of the batch", found=f"{', '.join(first)} first, and {', '.join(last)} last",
+                                fix="leave out the rest (DataLoader(..., drop_last=True)), or choose another n_microbatches; or "
+                                    "take a loss that is a sum, and scale_grads=False")
 
     def _run(self, chunks, targets, losses, return_outputs, loss_kwargs):
         """Run the actions of this rank, one after the other."""

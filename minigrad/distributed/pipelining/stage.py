@@ -43,8 +43,8 @@ class PipelineStage:
         TypeError: `submodule` is no module.
         ValueError: there is no such stage.
 
-    A parameter belongs to one stage. Two stages of one process that share one are an error of the schedule. On two ranks, tied weights
-    are two parameters, and nobody sees that they were one. Add their gradients after each step, in a group of the two ranks::
+    A parameter belongs to one stage. If two stages of one process share one, the schedule raises an error. On two ranks, tied
+    weights are two parameters, and nothing shows that they were one. Add their gradients after each step, in a group of both::
 
         ends = dist.new_group([0, 3])           # on all ranks
         schedule.step(x, target=y)
@@ -97,8 +97,8 @@ class PipelineStage:
             The output of the module.
 
         Raises:
-            RuntimeError: the module failed. The message has the shapes of its arguments, and ``__cause__`` is the first error. Or it
-                returned other shapes or dtypes than for the microbatch before, whose arguments had the same shapes.
+            RuntimeError: the module failed. The message has the shapes of its arguments, and ``__cause__`` is the first error. Or
+                it returned other shapes or dtypes than for the microbatch before, whose arguments had the same shapes.
             AssertionError: the microbatch has already run, and its backward has not.
 
         Mirrors ``PipelineStage.forward_one_chunk`` of ``torch/distributed/pipelining/stage.py``.
@@ -127,10 +127,10 @@ class PipelineStage:
         key, found = (self.submod.training, describe_value(arguments)), shapes_of(output)
         before, self._shapes = self._shapes, (key, found)
         if before is not None and before[0] == key and before[1] != found:
-            raise AutogradError("MG-E235", f"Stage {self.stage_index}: the outputs of microbatch {microbatch} have other shapes than "
-                                "those of the microbatch before, whose arguments had the same shapes",
+            raise AutogradError("MG-E235", f"Stage {self.stage_index}: the outputs of microbatch {microbatch} have other shapes "
+                                "than those of the microbatch before, whose arguments had the same shapes",
                                 expected=", ".join(before[1]), found=", ".join(found),
-                                fix="return the same number of tensors, of the same shapes, for each microbatch: pad what is shorter")
+                                fix="return as many tensors, of the same shapes, for each microbatch: pad what is shorter")
 
     def backward_one_chunk(self, bwd_chunk_id, loss=None, output_grads=None, full_backward=True):
         """Run the backward of one microbatch: a B, or an I.
