@@ -75,7 +75,8 @@ def save(obj: Any, f: str | PathLike[str] | Any, pickle_module: Any = None, pick
 def _write(path, data):
     """Write a file that appears complete or not at all: first under a temporary name in the same folder, then renamed.
 
-    The temporary name is random, so no other process can write to it or put a link there.
+    The bytes are on the disk before the name is, so a machine that loses its power has the old file or the new one. A process that
+    is killed leaves the temporary file. Its name is random, so no other process can write to it or put a link there.
     """
     if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
         with open(path, "wb") as file:      # a device or a pipe, which must not be replaced by a file
@@ -91,6 +92,8 @@ def _write(path, data):
     try:
         with open(handle, "wb") as file:
             file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         os.remove(temporary)
