@@ -46,7 +46,7 @@ test-cuda: .venv/test .venv/cuda .venv/build   ## Run the tests of the GPU's ker
 		NUMBA_ENABLE_CUDASIM=1 $(PYTEST) --ignore-glob='*/test_compile_*' tests/cuda; fi
 
 test-mpi: .venv/test .venv/mpi .venv/build     ## Run the tests of several ranks, which mpiexec starts.
-	MINIGRAD_MPI=1 $(PY) -m pytest tests/distributed/test_ranks.py
+	MINIGRAD_MPI=1 $(PY) -m pytest tests/distributed/test_ranks.py tests/distributed/test_training.py
 
 parity: .venv/test .venv/parity .venv/build   ## Compare with PyTorch 2.13.0, which this installs: all tests that ask it.
 	MINIGRAD_PURE=0 MINIGRAD_EXPECT=compiled $(PYTEST) $(PARITY)

@@ -40,7 +40,7 @@ NAMESPACES |= {"mg.functional": mg.functional, "mg.run": mg.run, "mg.testing": m
 NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
     "amp", "autograd.profiler", "compiler", "cpu", "futures", "jit", "nn.parallel", "profiler", "serialization")}
 NAMESPACES |= {f"mg.{name}": importlib.import_module(f"minigrad.{name}") for name in (
-    "distributed.algorithms.ddp_comm_hooks.default_hooks",)}
+    "distributed.algorithms.ddp_comm_hooks.default_hooks", "distributed.checkpoint", "distributed.optim")}
 NAMESPACES |= {f"mg.nn.utils.{name}": getattr(nn.utils, name) for name in ("parametrizations", "parametrize", "prune", "stateless")}
 
 

@@ -3,6 +3,13 @@
 import pytest
 
 import minigrad
+from tests.distributed.launch import check_mpi
+
+
+@pytest.fixture(scope="session")
+def mpi():
+    """For tests of several ranks."""
+    check_mpi()
 
 
 @pytest.fixture

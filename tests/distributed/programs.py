@@ -342,8 +342,13 @@ def a_stage_hangs():
     schedule.step(*[x] * (rank == 0), target=y)
 
 
-if __name__ == "__main__":
+def main(programs):
+    """Run the program that the command line names, with its limit of seconds for waiting."""
     dist.init_process_group(timeout=datetime.timedelta(seconds=float(sys.argv[2]) if len(sys.argv) > 2 else 60))
-    globals()[sys.argv[1]]()
+    programs[sys.argv[1]](*sys.argv[3:])
     dist.destroy_process_group()
     print("all right", flush=True)
+
+
+if __name__ == "__main__":
+    main(globals())
