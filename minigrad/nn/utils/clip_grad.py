@@ -63,6 +63,18 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
     >>> nn.utils.get_total_norm([mg.tensor([3.]), mg.tensor([4.])])
     tensor(5.)
+
+    Ranks with different parameters, such as the stages of a pipeline, add the powers p of their norms, or for p = inf take the
+    largest norm (``ReduceOp.MAX``). With `DistributedDataParallel` all ranks have the same gradients: `clip_grad_norm_` serves.
+
+    >>> mg.distributed.init_process_group()       # one rank, without mpiexec
+    >>> w = nn.Parameter(mg.tensor([3., 4.]))
+    >>> (w * w / 2).sum().backward()
+    >>> total = nn.utils.get_total_norm([w.grad]) ** 2
+    >>> mg.distributed.all_reduce(total)
+    >>> nn.utils.clip_grads_with_norm_([w], 1.0, total.sqrt()); w.grad
+    tensor([0.6000, 0.8000])
+    >>> mg.distributed.destroy_process_group()
     """
     tensors = as_list("get_total_norm", "tensors", tensors)
     order = math.inf if isinstance(norm_type, str) and norm_type == "inf" else float(real(norm_type, "norm_type", "get_total_norm"))
