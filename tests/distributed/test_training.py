@@ -1,6 +1,7 @@
 """Training on several ranks: the state of optimizers, checkpoints, clipping. training.py has what the ranks do."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ import minigrad.distributed as dist
 from minigrad.distributed import checkpoint
 from minigrad.distributed.optim import ZeroRedundancyOptimizer
 from tests.distributed.launch import ended, several, start
+
+EXAMPLES = Path(__file__).parents[2] / "examples/gpt.py"
 
 
 def run(ranks, name, *arguments):
@@ -21,6 +24,16 @@ def run(ranks, name, *arguments):
 @pytest.mark.parametrize("name, ranks", [("zero", 1), ("zero", 2), ("zero", 4), ("clipping", 2), ("clipping", 4)])
 def test_training(mpi, name, ranks):
     run(ranks, name)
+
+
+@several
+@pytest.mark.parametrize("model, package", [("digits", "sklearn"), ("gpt", "tqdm")])
+def test_the_loss_curve_of_one_process(mpi, model, package):
+    """pipelining_backward/Q-01: each schedule and DDP, on four ranks, to 1e-9."""
+    pytest.importorskip(package)
+    if model == "gpt" and not EXAMPLES.exists():
+        pytest.skip("the network is in examples/, which a wheel has not")
+    run(4, "curves", model)
 
 
 @several

@@ -8,7 +8,9 @@ import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.distributed import checkpoint
 from minigrad.distributed.optim import ZeroRedundancyOptimizer
-from minigrad.distributed.pipelining import PipelineStage, ScheduleGPipe
+from minigrad.distributed.pipelining import PipelineStage, ScheduleGPipe, ScheduleZBVZeroBubble
+from minigrad.distributed.pipelining.schedules import SCHEDULES
+from tests.distributed.models import MODELS, PARTS, curve_of_one, loss_of
 from tests.distributed.programs import MEAN, alike, digits, main, network
 from tests.distributed.test_pipeline import batch, parts
 
@@ -190,6 +192,59 @@ def clipping():
         mg.nn.utils.clip_grads_with_norm_(mine, 0.01, total)
         assert abs(total - expected) < 1e-12
         alike(stages[rank], reference[rank])
+
+
+def curves(model):
+    """The loss curve of every schedule, of DDP, and of DDP with ZeRO is that of one process."""
+    (make, load), rank, size = MODELS[model], dist.get_rank(), dist.get_world_size()
+
+    def optimizer(parameters):
+        return mg.optim.AdamW(parameters, lr=0.01)
+    shared = [None, None]
+    if rank == 0:
+        shared = [load(), None]
+        shared[1] = curve_of_one(make(), shared[0], optimizer)
+    dist.broadcast_object_list(shared, src=0)
+    batches, expected = shared
+    for name, cls in SCHEDULES.items():
+        local = 1 if name in ("GPipe", "1F1B") else 2
+        mine = sorted({rank, PARTS - 1 - rank}) if cls is ScheduleZBVZeroBubble else list(range(rank, size * local, size))
+        found = curve_of_pipeline(make(), batches, cls, mine, size * local, optimizer)
+        assert (found is not None) == (size * local - 1 in mine), name
+        equal_curves(name, found or expected, expected)
+    losses, net = [], DDP(mg.nn.Sequential(*make()))
+    steps = ZeroRedundancyOptimizer(net.parameters(), mg.optim.AdamW, lr=0.01)
+    for x, y in batches:
+        steps.zero_grad()
+        share = slice(rank * len(x) // size, (rank + 1) * len(x) // size)
+        loss = loss_of(net(x[share]), y[share])
+        loss.backward()
+        steps.step()
+        mean = loss.detach()
+        dist.all_reduce(mean, dist.ReduceOp.AVG)
+        losses.append(mean.item())
+    equal_curves("DDP", losses, expected)
+
+
+def curve_of_pipeline(parts, batches, cls, mine, count, optimizer):
+    """The loss of each step on the rank of the last stage, None elsewhere. The parts make `count` stages."""
+    width = len(parts) // count
+    stages = [mg.nn.Sequential(*parts[i * width:(i + 1) * width]) for i in mine]
+    made = [PipelineStage(stage, i, count) for stage, i in zip(stages, mine)]
+    schedule = cls(made if len(made) > 1 else made[0], 4, loss_fn=loss_of)
+    steps, losses = optimizer([p for stage in stages for p in stage.parameters()]), []
+    for x, y in batches:
+        steps.zero_grad()
+        one = [] if schedule.holds_last else None
+        schedule.step(*[x] * schedule.holds_first, target=y if schedule.holds_last else None, losses=one)
+        steps.step()
+        if one:
+            losses.append(sum([loss.item() for loss in one]) / len(one))
+    return losses or None
+
+
+def equal_curves(name, found, expected):
+    assert max([abs(f - e) for f, e in zip(found, expected, strict=True)]) < 1e-9, (name, found, expected)
 
 
 if __name__ == "__main__":
