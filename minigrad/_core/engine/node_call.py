@@ -1,4 +1,4 @@
-"""Call a node yourself: ``y.grad_fn(g)``.
+"""Call a node yourself: ``y.grad_fn(g)``. Or let nodes drop what they have saved: `release_nodes`.
 
 The engine does more than `compute`: it adds up the gradients that reach a node, runs hooks, and releases saved values. Here
 only the node runs: it computes the gradients of its inputs from the gradients of its outputs.
@@ -33,6 +33,13 @@ def call_node(node: Node, grads: tuple, keywords: dict):
         if results[i] is not None and node.next_node(i) is not None:
             results[i] = validate_gradient(results[i], node.next_node(i), node.input_number(i), node, i)
     return results[0] if node.edges == 1 else tuple(results)
+
+
+def release_nodes(nodes):
+    """Let nodes drop what they have saved, as after a backward without retain_graph. A pipeline does so between its I and its W."""
+    for item in nodes:
+        node: Node = item
+        node.release()
 
 
 use_call(call_node)

@@ -21,7 +21,8 @@ inputs (dX) and the gradients of its parameters (dW). The stage before waits for
 recorded gradients. `stage_backward_weight` (W) takes the groups. While a stage waits for another stage, it runs its Ws.
 
 The engine has no code for pipelines. This file uses the edges of nodes, pre-hooks, `GradientEdge` as start and end of a run,
-``autograd.grad`` and ``autograd.backward``.
+``autograd.grad`` and ``autograd.backward``. After I, nodes that W will not run, such as relu, drop what they have saved
+(`release_nodes`): the paper counts on this memory.
 
 Invariant: for every graph, I and W leave the same ``.grad`` as B. Therefore
 
@@ -34,6 +35,7 @@ Mirrors ``torch/distributed/pipelining/_backward.py``. The split is from P. Qi, 
 Parallelism, 2023, arXiv:2401.10241. There, the half for the inputs is called B. Read before: ``_groups.py``.
 """
 
+from minigrad._core.engine.node_call import release_nodes
 from minigrad.autograd import backward, grad
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.autograd.graph import GradientEdge, get_gradient_edge
@@ -43,6 +45,7 @@ from minigrad.distributed.pipelining._groups import (
     construct_reverse_graph,
     get_param_groups,
     join_params,
+    nodes_below,
     reverse_closure,
     unite_dependent_groups,
 )
@@ -113,16 +116,17 @@ def stage_backward_input(stage_outputs_or_loss, output_grads, input_values, weig
     The gradient of an input also goes to its ``.grad``: if that is None, it becomes this tensor; otherwise the sum, out of place.
     The tensors in the groups may share memory with the returned ones: do not write to them before W.
 
-    The outputs are detached, so that the nodes that W does not need are freed. Leaves, views, and outputs that other nodes of the
-    stage have used stay attached.
+    The nodes that W does not need drop what they have saved, so another backward through them is an error. The outputs are
+    detached, so that the nodes above the last intermediates are freed; leaves, views, and outputs that other nodes of the stage
+    have used stay attached.
 
     Raises:
         RuntimeError: the backward failed. The message has the shapes of the arguments, and ``__cause__`` is the first error. All
             hooks are removed.
 
     Mirrors ``stage_backward_input`` of ``torch/distributed/pipelining/_backward.py``, and B of arXiv:2401.10241. For outputs
-    that depend on no input, PyTorch computes no gradients of weights. Hooks on the output of an intermediate run again in W, but
-    do not change the gradients.
+    that depend on no input, PyTorch computes no gradients of weights; and it keeps what the nodes between two intermediates have
+    saved. Hooks on the output of an intermediate run again in W, but do not change the gradients.
 
     >>> from minigrad.distributed.pipelining._backward import stage_backward_input, stage_backward_weight
     >>> x, w = mg.tensor([1., 2.], requires_grad=True), mg.tensor(3., requires_grad=True)
@@ -143,7 +147,9 @@ def stage_backward_input(stage_outputs_or_loss, output_grads, input_values, weig
         roots = [_get_grad_fn_or_grad_acc(y) for y, _ in outputs]
         inputs = [x for x in input_values if isinstance(x, Tensor) and x.requires_grad]
         above = construct_reverse_graph(roots)
-        groups = make_groups([_get_grad_fn_or_grad_acc(x) for x in inputs], weights, outputs, roots, above)
+        nodes = [_get_grad_fn_or_grad_acc(x) for x in inputs]
+        closure, _ = reverse_closure(nodes, (), above)
+        groups = make_groups(nodes, closure, weights, outputs, roots, above)
         for group in groups:
             for i, node in enumerate(group["intermediates"]):
                 hooks.append(node.register_prehook(make_recorder(group["grads"], i)))
@@ -153,6 +159,7 @@ def stage_backward_input(stage_outputs_or_loss, output_grads, input_values, weig
         # An input that is listed twice gets its gradient once.
         for x, g in {id(x): (x, g) for x, g in zip(inputs, found) if g is not None}.values():
             x.grad = g if x.grad is None else x.grad + g        # the groups may hold either
+        release_nodes(closure - nodes_of_w(groups, above))
         for (y, _), node in zip(outputs, roots):
             # A node that has saved y needs its history.
             if y.grad_fn is not None and not above.get(node) and not y._is_view():
@@ -213,12 +220,11 @@ def stage_backward_weight(weights, param_groups, retain_graph=False):
 # ---- the steps ------------------------------------------------------------------------------------------------
 
 
-def make_groups(input_nodes, weights, outputs, roots, above):
+def make_groups(input_nodes, closure, weights, outputs, roots, above):
     """Make the groups of `stage_backward_input`, with an empty place for each gradient that will arrive."""
     inputs = set(input_nodes)
     # If a weight is an input too, I computes its gradient.
     params = [node for node in map(_get_grad_fn_or_grad_acc, weights) if node is not None and node not in inputs]
-    closure, _ = reverse_closure(inputs, (), above)
     groups = unite_dependent_groups(join_params(params, closure, set(roots) - closure, above), closure, roots, above)
     for group in groups:
         joints = group["intermediates"]
@@ -232,6 +238,20 @@ def make_groups(input_nodes, weights, outputs, roots, above):
         group["intermediates"] = [node for node in joints if node in closure]
         group["grads"] = [None] * len(group["intermediates"])
     return groups
+
+
+def nodes_of_w(groups, above):
+    """Return the nodes between the inputs and the outputs that W will run.
+
+    These are the intermediates, and, in a group of several, the nodes by which a run passes from one to another.
+    """
+    found = set()
+    for group in groups:
+        joints = group["intermediates"]
+        found.update(joints)
+        if len(joints) > 1:
+            found |= nodes_below(joints) & reverse_closure(group["params"], (), above)[0]
+    return found
 
 
 def make_recorder(grads, i):

@@ -104,6 +104,17 @@ def reverse_closure(roots, target_nodes, reverse_edges_dict):
     return closure, met
 
 
+def nodes_below(roots):
+    """Return the nodes that a walk downward from some nodes reaches, with these."""
+    found, stack = set(roots), list(roots)
+    while stack:
+        for below, _ in stack.pop().next_functions:
+            if below is not None and below not in found:
+                found.add(below)
+                stack.append(below)
+    return found
+
+
 def get_param_groups(input_nodes, param_nodes, reverse_edges_dict):
     """Group the parameters that join the path from inputs to outputs at the same nodes. See the head of this file.
 
