@@ -95,6 +95,10 @@ def test_1f1b_is_below_gpipe():
         assert other.peak() <= gpipe.peak() / 2
 
 
+@pytest.mark.differs(
+    what="What the nodes between two layers have saved, after `stage_backward_input`",
+    there="It is kept until the weights have their gradients.",
+    here="It is released.")
 def test_bytes_between_i_and_w():
     """pipelining_backward/Q-05: F saves, I releases what only the gradients of inputs need, W releases the rest."""
     for meter in measured("InterleavedZeroBubble")[1:]:

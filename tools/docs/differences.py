@@ -32,7 +32,7 @@ AREAS = {
     "Operators of your own": ("library/",),
     "Checkpoints, dispatch modes, comparisons": ("utils/", "testing/"),
     "Jacobians and `gradcheck`": ("autograd/",),
-    "The backward of a pipeline": ("distributed/",),
+    "Several ranks and pipelines": ("distributed/",),
     "Distributions": ("distributions/", "parity/test_distributions"),
     "bfloat16 and autocast": ("test_bfloat16", "test_surroundings", "parity/test_autocast"),
     "Ops": ("ops/", "parity/"),

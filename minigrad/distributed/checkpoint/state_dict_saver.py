@@ -6,7 +6,7 @@
     rank 0      step3/.state.pt.1f0a  --flush, fsync, rename-->  step3/state.pt
     all ranks   learn whether it worked
 
-The name appears when the file is complete, so a rank that is killed while it writes leaves the former checkpoint as it was.
+The name appears when the file is complete, so a rank that is killed while it writes leaves the checkpoint before it as it was.
 
 Read next: ``state_dict_loader.py``.
 """
