@@ -168,6 +168,20 @@ def _validate_schedule(actions, pp_group_size, num_stages, num_microbatches):
     >>> _validate_schedule({0: [_Action.from_str(text) for text in ("0F0", "0B0")]}, 1, 1, 1)
     {0: 0}
     """
+    rank_of = check_rows(actions, pp_group_size, num_stages, num_microbatches)
+    time_slots(actions, num_stages)
+    return rank_of
+
+
+def check_rows(actions, pp_group_size, num_stages, num_microbatches):
+    """Check the order on each rank, and the counts: all that `_validate_schedule` checks except that the ranks can go on.
+
+    Returns:
+        dict: the rank of each stage.
+
+    Raises:
+        AssertionError: as in `_validate_schedule`.
+    """
     if len(actions) != pp_group_size:
         raise schedule_error(f"Expected a list of actions for each of {pp_group_size} ranks, got {len(actions)}", actions)
     rank_of = {}
@@ -201,7 +215,6 @@ def _validate_schedule(actions, pp_group_size, num_stages, num_microbatches):
         if full + inputs != num_microbatches:
             raise schedule_error(f"Invalid backward microbatches for stage {stage}: expected {num_microbatches} total backwards, "
                                  f"got B={full}, I={inputs}", actions)
-    time_slots(actions, num_stages)
     return rank_of
 
 
