@@ -8,6 +8,7 @@
 Reading order: ``_backward.py``, ``_actions.py``, ``_tables.py``, ``stage.py``, ``schedules.py``, ``simulate.py``.
 """
 
+from minigrad.distributed.pipelining._actions import TimedAction
 from minigrad.distributed.pipelining._local import local_groups, step_together
 from minigrad.distributed.pipelining.schedules import (
     Schedule1F1B,
@@ -18,7 +19,7 @@ from minigrad.distributed.pipelining.schedules import (
     ScheduleZBVZeroBubble,
 )
 from minigrad.distributed.pipelining.closed_forms import bubble_of, step_time_of
-from minigrad.distributed.pipelining.simulate import Simulation, TimedAction, simulate
+from minigrad.distributed.pipelining.simulate import Simulation, simulate
 from minigrad.distributed.pipelining.stage import PipelineStage
 
 __all__ = ["PipelineStage", "Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B", "ScheduleInterleavedZeroBubble",

@@ -17,7 +17,7 @@ Mirrors `_Action`, `_ComputationType` and `_validate_schedule` of ``torch/distri
 import re
 from collections import Counter
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minigrad.errors import AutogradAssertionError, AutogradError
 
@@ -67,6 +67,21 @@ class _Action(NamedTuple):
         return f"{self.stage_index}{self.computation_type}{self.microbatch_index}"
 
     __repr__ = __str__
+
+
+class TimedAction(NamedTuple):
+    """An action of a schedule with the time of its start and of its end: simulated, or measured.
+
+    >>> from minigrad.distributed.pipelining import simulate
+    >>> simulate("GPipe", ranks=2, microbatches=1).timeline[1]
+    [1F0 from 1 to 2, 1B0 from 2 to 4]
+    """
+    action: _Action
+    start: Any
+    end: Any
+
+    def __repr__(self):
+        return f"{self.action} from {self.start:g} to {self.end:g}"
 
 
 def needs(action, num_stages):

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from minigrad.distributed.pipelining import _wavefront
 from minigrad.distributed.pipelining._actions import (
     PASSES_GRADIENTS,
+    TimedAction,
     _Action,
     _ComputationType,
     _merge_bw,
@@ -37,24 +38,9 @@ from minigrad.distributed.pipelining.schedules import (
 )
 from minigrad.errors import TensorTypeError, TensorValueError
 
-__all__ = ["Simulation", "TimedAction", "simulate"]
+__all__ = ["Simulation", "simulate"]
 
 FORWARD, FULL_BACKWARD, BACKWARD_INPUT, BACKWARD_WEIGHT = _ComputationType
-
-
-class TimedAction(NamedTuple):
-    """An action of a schedule with the time of its start and of its end.
-
-    >>> from minigrad.distributed.pipelining import simulate
-    >>> simulate("GPipe", ranks=2, microbatches=1).timeline[1]
-    [1F0 from 1 to 2, 1B0 from 2 to 4]
-    """
-    action: Any
-    start: Any
-    end: Any
-
-    def __repr__(self):
-        return f"{self.action} from {self.start:g} to {self.end:g}"
 
 
 class Costs(NamedTuple):
