@@ -62,7 +62,7 @@ def ended(process):
 
 
 @several
-@pytest.mark.parametrize("name, ranks", [("collectives", 4), ("collectives", 2), ("messages", 4), ("pipelines", 4), ("pipelines", 2),
+@pytest.mark.parametrize("name, ranks", [("collectives", 4), ("collectives", 2), ("messages", 4), ("pipelines", 4), ("pipelines", 2), ("recorded", 4),
                                          ("data_parallel", 4), ("data_parallel", 2), ("unused_parameters", 3), ("hooks", 4)])
 def test_ranks(mpi, name, ranks):
     process = start(name, ranks, 60)
