@@ -1,10 +1,11 @@
-"""Pictures of the engine's work: step through a record, compare two records, draw a graph.
+"""Pictures of the engine's work: step through a record, compare two records, draw a graph, draw a pipeline's schedule.
 
     with mg.debug.record() as r:
         loss.backward()
     mg.viz.step(r)              a page to step through the record                       _step_through.py
     mg.viz.diff(a, b)           two records side by side                                _diff.py
     mg.viz.draw(loss)           the graph behind a tensor                               _draw.py
+    mg.viz.schedule(found)      which rank of a pipeline did what, and when             _schedule.py
 
 Each returns an object that a notebook shows as HTML and `print` as a table; its `save` writes a file. The HTML is one fragment with
 its own style, script and pictures. The browser fetches nothing, and the same program gives the same bytes.
@@ -14,6 +15,7 @@ Without a counterpart in PyTorch; the package torchviz draws graphs.
 
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from minigrad._arguments import instance
 from minigrad._debug.record import Record
@@ -22,9 +24,10 @@ from minigrad.errors import AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
 from minigrad.viz._diff import Diff
 from minigrad.viz._draw import Drawing
+from minigrad.viz._schedule import Schedule
 from minigrad.viz._step_through import Step
 
-__all__ = ["Diff", "Drawing", "Step", "diff", "draw", "step"]
+__all__ = ["Diff", "Drawing", "Schedule", "Step", "diff", "draw", "schedule", "step"]
 
 MOST = 1000         # the largest number of steps on a page, by default
 
@@ -162,6 +165,46 @@ def draw(*tensors: Tensor | Node, names: Mapping[str, Tensor] | None = None) -> 
         if not isinstance(tensor, Tensor):
             raise AutogradTypeError("MG-E177", f"viz.draw() expects the names of tensors, but {name} is a {type(tensor).__name__}")
     return Drawing(list(tensors), names)
+
+
+def schedule(planned: Any = None, measured: Any = None, title: str = "") -> Schedule:
+    """Draw the schedule of a pipeline: when each rank runs which action, planned beside measured.
+
+    Args:
+        planned (Simulation or timeline, optional): what ``simulate`` of ``minigrad.distributed.pipelining`` has returned; or a
+            timeline: for each rank, a list of (action, start, end), in a list or in a dict.
+        measured (timeline, optional): the same from a step of schedules with ``record = True``:
+            ``[schedule.timeline for schedule in schedules]``, or what ``all_gather_object`` has collected.
+        title (str, optional): a line above the picture.
+
+    Returns:
+        Schedule: has ``halves``, which count the idle time. A notebook shows the picture, `print` a table, and ``save(path)``
+        writes HTML or SVG.
+
+    Raises:
+        TypeError: one of them is no timeline.
+        ValueError: there is neither; one is empty; or there are more than 20,000 actions.
+
+    A box is an action with its kind and its microbatch, and with its stage if a rank has several. Planned and measured times have
+    units of their own, so both halves have the same width. A line is idle time.
+
+    Without a counterpart in PyTorch.
+
+    >>> from minigrad.distributed.pipelining import PipelineStage, ScheduleGPipe, simulate
+    >>> pipeline = ScheduleGPipe(PipelineStage(mg.nn.Linear(2, 1), 0, 1), 2, loss_fn=mg.nn.MSELoss())
+    >>> pipeline.record = True
+    >>> y = pipeline.step(mg.ones(4, 2), target=mg.zeros(4, 1))
+    >>> len(mg.viz.schedule(simulate("GPipe", 1, 2), [pipeline.timeline]).halves)
+    2
+    >>> mg.viz.schedule(simulate("GPipe", 2, 2))
+             rank  actions  busy  of  idle
+    planned  0     4        6     9   33.3 %
+    planned  1     4        6     9   33.3 %
+    """
+    if planned is None and measured is None:
+        raise TensorValueError("MG-E177", "viz.schedule() got neither a planned nor a measured schedule",
+                               fix='mg.viz.schedule(simulate("1F1B", ranks=4, microbatches=8)), for example')
+    return Schedule(planned, measured, title)
 
 
 def check_record(record, who):

@@ -23,7 +23,7 @@ from minigrad.autograd.graph import Node
 from minigrad.ops import REGISTRY
 from minigrad.tensor import Tensor
 from minigrad.viz._graphviz import draw, graphviz_layout, suited
-from minigrad.viz._page import fragment, page, script, style, tag
+from minigrad.viz._page import fragment, page, script, standalone, style, tag
 from minigrad.viz._picture import Arrow, Box, Line, lay_out, svg
 
 __all__ = ["Drawing"]
@@ -147,9 +147,7 @@ class Drawing:
             return
         text = page("minigrad: a graph", self._repr_html_())
         if form == "svg":
-            head, _, rest = self.svg().partition(">")
-            text = head.replace("mg-graph", "mg-graph mg-viz mg-draw").replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
-            text += f">{style()}{rest}\n"
+            text = standalone(self.svg(), "mg-draw")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 

@@ -13,7 +13,7 @@ from collections import Counter
 from html import escape
 from importlib import resources
 
-__all__ = ["escape", "fragment", "json_data", "page", "script", "style", "tag"]
+__all__ = ["escape", "fragment", "json_data", "page", "script", "standalone", "style", "tag"]
 
 _seen: Counter[str] = Counter()
 
@@ -82,3 +82,10 @@ def page(title: str, inner: str) -> str:
             '<body style="margin:8px;font-family:system-ui,sans-serif"><main>'
             f'<h1 style="font-size:18px;margin:8px">{escape(title)}</h1>'
             f"{inner}</main></body></html>\n")
+
+
+def standalone(picture: str, kind: str) -> str:
+    """An SVG element as the text of a file, with the style sheet in it. `kind` is the class of the fragments of such pictures."""
+    head, _, rest = picture.partition(">")
+    head = head.replace("mg-graph", f"mg-graph mg-viz {kind}").replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+    return f"{head}>{style()}{rest}\n"

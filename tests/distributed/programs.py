@@ -9,7 +9,9 @@ import time
 
 import minigrad as mg
 import minigrad.distributed as dist
+from benchmarks import pipelines as pipelines_benchmark
 from minigrad.distributed.pipelining import PipelineStage, ScheduleZBVZeroBubble
+from minigrad.distributed.pipelining._actions import B, F, I, W, _Action
 from minigrad.distributed.pipelining.schedules import SCHEDULES
 from tests.distributed.test_pipeline import batch, parts
 
@@ -154,6 +156,23 @@ def tied_over_ranks():
             optimizer.step()
         for p, q in zip(ours[rank].parameters(), reference[rank].parameters()):
             assert mg.allclose(p, q, rtol=0, atol=1e-12)
+
+
+def recorded():
+    """What each rank has recorded of a step, with other ranks: nothing starts before what it needs has ended. Linux has one clock."""
+    size = dist.get_world_size()
+    for name in SCHEDULES:
+        timelines = pipelines_benchmark.measure(name, 4, 0.002, 1)
+        found = pipelines_benchmark.planned(name, size, 4, 0.002)
+        assert [[text for text, _, _ in row] for row in timelines] == [
+            [str(each.action) for each in row] for row in found.timeline.values()], name
+        times = {text: (start, end) for row in timelines for text, start, end in row}
+        for text, (start, end) in times.items():
+            stage, kind, m = _Action.from_str(text)
+            before = _Action(stage - 1, F, m) if kind is F else _Action(stage + 1, B, m)
+            made = next((times[str(a)] for a in (before, before._replace(computation_type=I)) if kind is not W and str(a) in times), None)
+            # a result is on its way a little before its action has ended
+            assert start <= end and (made is None or made[0] <= start), (name, text)
 
 
 # ---- data parallelism ----

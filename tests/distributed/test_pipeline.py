@@ -16,7 +16,7 @@ from minigrad.distributed.pipelining import (
     local_groups,
     step_together,
 )
-from minigrad.distributed.pipelining._actions import F, _Action
+from minigrad.distributed.pipelining._actions import F, _Action, _merge_bw
 from minigrad.distributed.pipelining.schedules import get_schedule_class
 
 MEAN = mg.nn.MSELoss()
@@ -362,3 +362,29 @@ def test_names():
     for name, variant in itertools.product(("1F1B", "GPipe", "ZBVZeroBubble"), (str.lower, str.upper, str)):
         assert get_schedule_class(variant(name)).__name__ == f"Schedule{name}"
     assert get_schedule_class("1f1b") is Schedule1F1B
+
+
+@pytest.mark.parametrize("name, local", [("1F1B", 1), ("InterleavedZeroBubble", 1), ("ZBVZeroBubble", 2)])
+def test_record(name, local):
+    """The actions as they ran: those of the table with I and W merged, one after the other; nothing without `record`."""
+    stages, (x, y) = parts(2 * local), batch()
+    schedules = ranks_of(name, 2, local, stages)
+    step_together(schedules, x, target=y)
+    assert [schedule.timeline for schedule in schedules] == [[], []]
+    for count in (1, 2):        # a second step replaces what the first has recorded
+        for schedule in schedules:
+            schedule.record = True
+        step_together(schedules, x, target=y)
+        for schedule in schedules:
+            assert [each.action for each in schedule.timeline] == _merge_bw(schedule.actions), count
+            assert all(each.start <= each.end for each in schedule.timeline)
+            assert all(a.end <= b.start for a, b in itertools.pairwise(schedule.timeline))
+    assert len(ScheduleGPipe(PipelineStage(stages[0], 0, 1), 2).timeline) == 0
+
+
+def test_record_of_an_evaluation():
+    stages, (x, y) = parts(1), batch()
+    schedule = ScheduleGPipe(PipelineStage(stages[0], 0, 1), 2, loss_fn=MEAN)
+    schedule.record = True
+    schedule.eval(x, target=y)
+    assert [str(each.action) for each in schedule.timeline] == ["0F0", "0F1"]

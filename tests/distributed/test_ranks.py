@@ -15,7 +15,7 @@ from tests.distributed.launch import ended, several, start
 
 @several
 @pytest.mark.parametrize("name, ranks", [("collectives", 4), ("collectives", 2), ("messages", 4), ("pipelines", 4), ("pipelines", 2),
-                                         ("tied_over_ranks", 3),
+                                         ("tied_over_ranks", 3), ("recorded", 4),
                                          ("data_parallel", 4), ("data_parallel", 2), ("unused_parameters", 3), ("hooks", 4)])
 def test_ranks(mpi, name, ranks):
     process = start(name, ranks, 60)

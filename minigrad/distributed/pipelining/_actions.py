@@ -17,7 +17,7 @@ Mirrors `_Action`, `_ComputationType` and `_validate_schedule` of ``torch/distri
 import re
 from collections import Counter
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minigrad.errors import AutogradAssertionError, AutogradError
 
@@ -67,6 +67,21 @@ class _Action(NamedTuple):
         return f"{self.stage_index}{self.computation_type}{self.microbatch_index}"
 
     __repr__ = __str__
+
+
+class TimedAction(NamedTuple):
+    """An action of a schedule with the time of its start and of its end: simulated, or measured.
+
+    >>> from minigrad.distributed.pipelining import simulate
+    >>> simulate("GPipe", ranks=2, microbatches=1).timeline[1]
+    [1F0 from 1 to 2, 1B0 from 2 to 4]
+    """
+    action: _Action
+    start: Any
+    end: Any
+
+    def __repr__(self):
+        return f"{self.action} from {self.start:g} to {self.end:g}"
 
 
 def needs(action, num_stages):
@@ -168,6 +183,20 @@ def _validate_schedule(actions, pp_group_size, num_stages, num_microbatches):
     >>> _validate_schedule({0: [_Action.from_str(text) for text in ("0F0", "0B0")]}, 1, 1, 1)
     {0: 0}
     """
+    rank_of = check_rows(actions, pp_group_size, num_stages, num_microbatches)
+    time_slots(actions, num_stages)
+    return rank_of
+
+
+def check_rows(actions, pp_group_size, num_stages, num_microbatches):
+    """Check the order on each rank, and the counts: all that `_validate_schedule` checks except that the ranks can go on.
+
+    Returns:
+        dict: the rank of each stage.
+
+    Raises:
+        AssertionError: as in `_validate_schedule`.
+    """
     if len(actions) != pp_group_size:
         raise schedule_error(f"Expected a list of actions for each of {pp_group_size} ranks, got {len(actions)}", actions)
     rank_of = {}
@@ -201,7 +230,6 @@ def _validate_schedule(actions, pp_group_size, num_stages, num_microbatches):
         if full + inputs != num_microbatches:
             raise schedule_error(f"Invalid backward microbatches for stage {stage}: expected {num_microbatches} total backwards, "
                                  f"got B={full}, I={inputs}", actions)
-    time_slots(actions, num_stages)
     return rank_of
 
 

@@ -43,10 +43,7 @@ def one_forward_one_backward(ranks, microbatches):
     >>> one_forward_one_backward(2, 3)
     {0: [0F0, 0F1, 0B0, 0F2, 0B1, 0B2], 1: [1F0, 1B0, 1F1, 1B1, 1F2, 1B2]}
     """
-    if microbatches < ranks:
-        raise TensorValueError("MG-E233", f"1F1B: the number of microbatches ({microbatches}) must be greater than or equal to the "
-                               f"number of stages ({ranks}).",
-                               fix=f"split the batch into {ranks} microbatches or more, or use ScheduleGPipe")
+    check_1f1b(ranks, microbatches)
     table = {}
     for rank in range(ranks):
         warm_up = min(microbatches, ranks - rank)
@@ -57,6 +54,14 @@ def one_forward_one_backward(ranks, microbatches):
                 row.append(_Action(rank, F, warm_up + m))
         table[rank] = row
     return table
+
+
+def check_1f1b(ranks, microbatches):
+    """Raise if there are fewer microbatches than stages."""
+    if microbatches < ranks:
+        raise TensorValueError("MG-E233", f"1F1B: the number of microbatches ({microbatches}) must be greater than or equal to the "
+                               f"number of stages ({ranks}).",
+                               fix=f"split the batch into {ranks} microbatches or more, or use ScheduleGPipe")
 
 
 def looped_bfs(ranks, local_stages, microbatches):
@@ -98,18 +103,26 @@ def interleaved_zero_bubble(ranks, local_stages, microbatches):
     return {rank: delay_weights(interleave(rank, ranks, local_stages, microbatches, 1, I), rank) for rank in range(ranks)}
 
 
-def interleave(rank, ranks, local_stages, microbatches, factor, backward):
-    """Return one rank's order of forwards and backwards over its stages.
+def microbatches_per_round(ranks, microbatches):
+    """Return how many microbatches a rank runs through one of its stages before it turns to its next: a round.
 
-    A round is a run of microbatches through one stage, before the rank turns to its next stage. A rank nearer to the first stage
-    starts `factor` forwards more than the one behind it.
+    Raises:
+        ValueError: the microbatches do not fill whole rounds.
     """
     rounds = max(1, microbatches // ranks)
     if microbatches % rounds:
         raise TensorValueError("MG-E233", f"The number of microbatches ({microbatches}) must be a multiple of the number of rounds "
                                f"({rounds}), which is microbatches // ranks.",
                                fix=f"split the batch into {microbatches // ranks * ranks} microbatches")
-    per_round, total = microbatches // rounds, microbatches * local_stages
+    return microbatches // rounds
+
+
+def interleave(rank, ranks, local_stages, microbatches, factor, backward):
+    """Return one rank's order of forwards and backwards over its stages.
+
+    A rank nearer to the first stage starts `factor` forwards more than the one behind it.
+    """
+    per_round, total = microbatches_per_round(ranks, microbatches), microbatches * local_stages
 
     def action(kind, step):
         """The `step`-th action of a kind: the stages take turns, a round each, and the backward begins with the last."""

@@ -15,11 +15,12 @@ every schedule.
 Mirrors ``torch/distributed/pipelining/schedules.py``. Read before: ``_actions.py``, ``_tables.py``, ``stage.py``.
 """
 
+from time import perf_counter
 from typing import Any
 
 from minigrad.autograd.grad_mode import is_grad_enabled, no_grad
 from minigrad.distributed.pipelining import _tables
-from minigrad.distributed.pipelining._actions import B, F, I, W, _merge_bw, _validate_schedule, needs
+from minigrad.distributed.pipelining._actions import B, F, I, TimedAction, W, _merge_bw, _validate_schedule, needs
 from minigrad.distributed.pipelining._local import LocalGroup
 from minigrad.distributed.pipelining.microbatch import merge_chunks, split_args_kwargs_into_chunks
 from minigrad.distributed.pipelining.stage import PipelineStage, check_shared, shapes_of
@@ -42,7 +43,13 @@ class _PipelineSchedule:
     Raises:
         TypeError: `stages` are no stages.
         ValueError: the numbers of stages, ranks and microbatches do not fit the schedule; or two stages share a parameter.
+
+    With ``schedule.record = True``, a step sets ``schedule.timeline``: a list with a `TimedAction` for each action of this rank, in
+    seconds of ``time.perf_counter``. On Linux this clock is the same for all processes of a machine. An action starts when it has
+    received what it needs, and ends when it has handed on its result. ``all_gather_object`` collects the lists of all ranks.
     """
+
+    record = False
 
     def __init__(self, stages, n_microbatches, loss_fn=None, args_chunk_spec=None, kwargs_chunk_spec=None, output_merge_spec=None,
                  scale_grads=True):
@@ -62,6 +69,7 @@ class _PipelineSchedule:
         self.scale_grads = scale_grads
         self._has_backward = loss_fn is not None
         self._num_stages = stages[0].num_stages
+        self.timeline = []
         rank, ranks = (0, 1) if self._group is None else (self._group.rank, self._group.size)
         # Called pipeline_order in PyTorch.
         self.pipeline_order = self.make_table(ranks, len(stages), n_microbatches)
@@ -181,24 +189,13 @@ class _PipelineSchedule:
         """Run the actions of this rank, one after the other."""
         made, of_losses = {}, {}
         actions = self.actions if self._has_backward else [a for a in self.actions if a is not None and a.computation_type is F]
+        self.timeline = []
         for action in _merge_bw(actions):
-            index, kind, m = action
-            stage = self._stages[index]
-            if kind is W:
-                stage.backward_weight_one_chunk(m)
-                continue
             received = yield from self._take(action, made)
-            if kind is F:
-                args, kwargs = chunks[m]
-                output = stage.forward_one_chunk(m, args if stage.is_first else received, kwargs)
-                if stage.is_last and self._loss_fn is not None and (self._has_backward or targets[m] is not None):
-                    of_losses[m] = self._loss_fn(output, targets[m], **loss_kwargs)
-                elif not stage.is_last:
-                    self._pass_on(action, index + 1, output if isinstance(output, tuple) else (output,), made)
-                continue
-            stage.backward_one_chunk(m, of_losses.get(m), received, full_backward=kind is B)
-            if not stage.is_first:
-                self._pass_on(action, index - 1, stage.get_local_bwd_output(m), made)
+            start = perf_counter() if self.record else None
+            self._act(action, received, chunks, targets, of_losses, loss_kwargs, made)
+            if start is not None:
+                self.timeline.append(TimedAction(action, start, perf_counter()))
         if self._has_backward and self.scale_grads:
             for stage in self._stages.values():
                 stage.scale_grads(self._n_microbatches)
@@ -211,6 +208,24 @@ class _PipelineSchedule:
             losses[:] = [of_losses[m] for m in sorted(of_losses)]
         outputs = self._stages[self._num_stages - 1].output_chunks
         return merge_chunks([outputs[m] for m in sorted(outputs)], self._specs[2]) if return_outputs else None
+
+    def _act(self, action, received, chunks, targets, of_losses, loss_kwargs, made):
+        """Run one action with what it has received, and hand on what it makes."""
+        index, kind, m = action
+        stage = self._stages[index]
+        if kind is W:
+            stage.backward_weight_one_chunk(m)
+        elif kind is F:
+            args, kwargs = chunks[m]
+            output = stage.forward_one_chunk(m, args if stage.is_first else received, kwargs)
+            if stage.is_last and self._loss_fn is not None and (self._has_backward or targets[m] is not None):
+                of_losses[m] = self._loss_fn(output, targets[m], **loss_kwargs)
+            elif not stage.is_last:
+                self._pass_on(action, index + 1, output if isinstance(output, tuple) else (output,), made)
+        else:
+            stage.backward_one_chunk(m, of_losses.get(m), received, full_backward=kind is B)
+            if not stage.is_first:
+                self._pass_on(action, index - 1, stage.get_local_bwd_output(m), made)
 
     def _take(self, action, made):
         """Return what the neighbour stage has made for `action`, None if it needs nothing. Yield until it is there."""
