@@ -127,8 +127,12 @@ def kept_while_running(retain_graph):
     return [*seen, megabytes(loss)]
 
 
-print("megabytes, without:  ", *kept_while_running(retain_graph=False))
-print("with retain_graph:   ", *kept_while_running(retain_graph=True))
+falls, stays = kept_while_running(False), kept_while_running(True)
+print("megabytes, without:  ", *falls)
+print("with retain_graph:   ", *stays)
+moments = [*[f"before node {i + 1}" for i in range(len(falls) - 1)], "at the end"]
+mg.viz.bars(dict(zip(moments, zip(falls, stays))), "megabytes kept",
+            names=("without", "with retain_graph"))
 
 # %% [markdown]
 # Without `retain_graph`, the backward frees memory as it advances, and can use this memory for its own results. With it,

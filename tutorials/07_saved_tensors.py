@@ -453,8 +453,7 @@ for place in places:
     place.register_hook(lambda g: history.append(mg.debug.saved(loss).nbytes))
 loss.backward()
 history.append(mg.debug.saved(loss).nbytes)
-for bytes_kept in history:
-    print(f"{bytes_kept:>6,}", "#" * (bytes_kept // 400))
+print("bytes kept:", *history)
 
 # %% [markdown]
 # ![A bar for each moment: the bytes saved for the backward. They rise with each layer of the forward, are largest when the

@@ -455,12 +455,12 @@ def forward(matrices, seen=None):
 
 norms = []
 forward(layers, norms).backward()
-for i, norm in norms:
-    print(f"layer {i:2}   {norm:8.1f}   {'#' * round(norm ** 0.5)}")
+print("norms, from layer 11 to layer 0:", *[f"{norm:.1f}" for _, norm in norms])
+mg.viz.bars({f"layer {i}": norm for i, norm in norms}, "norm of the gradient")
 
 # %% [markdown]
 # The last layer comes first, since a backward goes from the end to the beginning. On its way, the gradient has grown by a factor of
-# about fifty.
+# about sixteen.
 #
 # Note the `i=i`. A lambda looks up names when it is called, so without it all hooks would report layer 11. Note also `.item()`: the
 # log keeps a number, and no tensor.

@@ -1,10 +1,11 @@
-"""Pictures of the engine's work: step through a record, compare two records, draw a graph.
+"""Pictures of the engine's work: step through a record, compare two records, draw a graph, show numbers as bars.
 
     with mg.debug.record() as r:
         loss.backward()
     mg.viz.step(r)              a page to step through the record                       _step_through.py
     mg.viz.diff(a, b)           two records side by side                                _diff.py
     mg.viz.draw(loss)           the graph behind a tensor                               _draw.py
+    mg.viz.bars(numbers)        numbers as bars                                         _bars.py
 
 Each returns an object that a notebook shows as HTML and `print` as a table; its `save` writes a file. The HTML is one fragment with
 its own style, script and pictures. The browser fetches nothing, and the same program gives the same bytes.
@@ -13,18 +14,20 @@ Without a counterpart in PyTorch; the package torchviz draws graphs.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from minigrad._arguments import instance
 from minigrad._debug.record import Record
 from minigrad.autograd.graph import Node
 from minigrad.errors import AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
+from minigrad.viz._bars import Bars
 from minigrad.viz._diff import Diff
 from minigrad.viz._draw import Drawing
 from minigrad.viz._step_through import Step
 
-__all__ = ["Diff", "Drawing", "Step", "diff", "draw", "step"]
+__all__ = ["Bars", "Diff", "Drawing", "Step", "bars", "diff", "draw", "step"]
 
 MOST = 1000         # the largest number of steps on a page, by default
 
@@ -162,6 +165,39 @@ def draw(*tensors: Tensor | Node, names: Mapping[str, Tensor] | None = None) -> 
         if not isinstance(tensor, Tensor):
             raise AutogradTypeError("MG-E177", f"viz.draw() expects the names of tensors, but {name} is a {type(tensor).__name__}")
     return Drawing(list(tensors), names)
+
+
+def bars(numbers: Mapping[Any, float | Sequence[float]], title: str = "", names: Sequence[str] = ()) -> Bars:
+    """Show numbers as horizontal bars.
+
+    Args:
+        numbers (dict): label -> a number, or a pair of numbers to compare. A number is finite and at least 0.
+        title (str, optional): what the numbers are.
+        names (tuple of str, optional): the names of the two numbers, if each label has two.
+
+    Returns:
+        Bars: a notebook shows a picture, `print` lines of text; ``save(path)`` writes a page. `rows` has the numbers.
+
+    Raises:
+        TypeError: `numbers` is not a dict.
+        ValueError: a label has too many or too few numbers, a negative one, nan or an infinite one, or `names` are not two.
+
+    Without a counterpart in PyTorch.
+
+    >>> mg.viz.bars({"1 segment": 64, "8 segments": 15}, "tensors kept")
+    tensors kept
+     1 segment  64  ########################################
+    8 segments  15  #########
+    >>> mg.viz.bars({"begin": (8, 8), "end": (0, 8)}, "megabytes", names=("freed", "kept"))
+    megabytes
+    begin  freed  8  ########################################
+           kept   8  ########################################
+      end  freed  0
+           kept   8  ########################################
+    """
+    if len(names) not in (0, 2):
+        raise TensorValueError("MG-E177", f"viz.bars() expects the names of two numbers, or none, but got names={names!r}")
+    return Bars(instance(numbers, Mapping, "numbers", "bars"), title, names)
 
 
 def check_record(record, who):
