@@ -232,12 +232,8 @@ for node, number in (first * second).grad_fn.next_functions:
     print("   ->", node.name(), number)
 
 # %% [markdown]
-# If an input needs no derivative, the edge leads nowhere:
-
-# %%
-(a * 10.0).grad_fn.next_functions[1]
-
-# %% [markdown]
+# If an input needs no derivative, the edge leads nowhere: it is the pair `(None, 0)`.
+#
 # ### What a node holds
 #
 # Our tape held numbers: the local derivatives. A node holds the *values that its formula needs*. The formula itself belongs to
@@ -321,7 +317,12 @@ with mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# The same as a table, for the events in which a gradient moves:
+# The engine differs from our walk in one point. At a leaf, as at every node, it *waits* until all gradients have arrived: it
+# has counted the edges beforehand. [Tutorial 2](02_the_engine.py) explains why.
+#
+# ### Deeper: as a table
+#
+# These are the events in which a gradient moves:
 
 # %%
 for event in r.events:
@@ -329,9 +330,6 @@ for event in r.events:
         print(f"{event.kind:<10}  {event.node} {event.op:<15}  {event.what}")
 
 # %% [markdown]
-# The engine differs from our walk in one point. At a leaf, as at every node, it *waits* until all gradients have arrived: it
-# has counted the edges beforehand. [Tutorial 2](02_the_engine.py) explains why.
-#
 # ## The source
 #
 # minigrad is written to be read. This is how a node gets its edges when an operation runs. The first two edges have their own
@@ -341,6 +339,8 @@ for event in r.events:
 mg.utils.source.source_of("_core/graph/node.py", "Node.connect")
 
 # %% [markdown]
+# ### Deeper: the pairs, and a rule
+#
 # The pairs that we looked at are created when a program reads `next_functions`:
 
 # %%
@@ -374,6 +374,8 @@ mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 # (tensor(3.8805), tensor(1.9203))
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|

@@ -479,6 +479,8 @@ print(h.grad.tolist(), grad.tolist(), h.grad is grad)
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the node, and its cases | `minigrad/_core/graph/accumulate_grad.py`, `AccumulateGrad` | [`accumulate_grad.h`][a], `accumulateGrad` |
@@ -544,6 +546,8 @@ w.grad = None
 print(w, "  a leaf:", w.is_leaf)
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **The parameter was converted after the optimizer was created.** An optimizer holds tensors, not names. If `to()` has to convert
 # something, it returns a new tensor. This tensor is a result, and the optimizer changes the leaf behind it. The loss uses the
 # result, which is never computed again:
@@ -574,8 +578,6 @@ layer.to(mg.float64)
 print(layer.weight is held, held.dtype, held.is_leaf)
 
 # %% [markdown]
-# ### Deeper: more cases
-#
 # **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and loading a model again create new tensors. The gradients
 # arrive at the tensors of the loss. The optimizer holds the others, whose `.grad` remains None, and skips them.
 

@@ -159,6 +159,9 @@ mg.viz.step(freed)
 # %%
 mg.viz.diff(freed, kept, labels=("without", "with retain_graph"))
 
+# %% [markdown]
+# ### Deeper: the missing steps
+
 # %%
 kinds = {event.kind for event in kept.events}
 print(len(freed.events), "steps and", len(kept.events))
@@ -231,6 +234,11 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     second.backward()
 
 # %% [markdown]
+# The message names the node whose values are freed. Ask *where the program called the operation of this node*: before the loop,
+# in an earlier iteration, before both losses?
+#
+# ### Deeper: the fourth way
+#
 # **Four: reading a saved value.** Here there is no second backward. The program reads a saved value after it was freed.
 
 # %%
@@ -240,9 +248,6 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     print(hidden.grad_fn._saved_result)
 
 # %% [markdown]
-# The message names the node whose values are freed. Ask *where the program called the operation of this node*: before the loop,
-# in an earlier iteration, before both losses?
-#
 # ## retain_graph treats only the symptom
 #
 # With `retain_graph=True` each of the four errors disappears. For the second case, you find this advice everywhere. So let us
@@ -283,6 +288,8 @@ for policy in ("retain_graph", "one backward", "detach"):
 # graph ends there ([tutorial 6](06_grad_modes.py)). This is **truncated backpropagation through time**. Every iteration has the
 # same cost. The gradient is different: it ignores the influence of $w$ through earlier states. This is a decision about the
 # learning method, and usually it is the right one.
+#
+# ### Deeper: the next error
 #
 # With an optimizer in the loop, `retain_graph` leads to the next error. The old nodes have saved $w$, which has changed since:
 
@@ -465,6 +472,8 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | what a node has saved | `minigrad/_core/record/saved_tensor.py`, `SavedTensor` | [`saved_variable.h`][saved_variable.h] |
@@ -497,7 +506,9 @@ print("w:", w.grad, "  b:", b.grad)
 # %% [markdown]
 # `b` has its gradient twice, `w` once. If you catch this error, clear all gradients.
 #
-# **A graph is kept by accident.** There is no error. With `retain_graph=True` in every iteration, each loss keeps the activations
+# ### Deeper: a graph is kept by accident
+#
+# There is no error here. With `retain_graph=True` in every iteration, each loss keeps the activations
 # of its iteration. If you collect the losses for a plot, all activations stay in memory:
 
 # %%

@@ -172,6 +172,8 @@ for event in r.events:
         print(f"{event.step:2} {event.kind:<8} {event.node} {event.op:<14}  {told}")
 
 # %% [markdown]
+# ### Deeper: side by side with an ordinary backward
+#
 # The same without `create_graph`, side by side. Three things differ. No node is created. Saved tensors are released immediately.
 # And where gradients meet, they are added in place, into memory that nothing else uses. Under `create_graph` this is not allowed:
 # the sum is a result with two inputs, and other operations may need both inputs.
@@ -562,6 +564,12 @@ mg.utils.source.source_of("_core/graph/accumulate_grad.py", accumulate)
 # True
 # >>> grad(2 * x, x, create_graph=True)
 # (tensor(2.),)
+#
+# ```
+#
+# ### Deeper: the cycle, and where it all is in PyTorch
+#
+# ```python
 # >>> import gc, warnings, weakref
 # >>> warnings.simplefilter("ignore")
 # >>> def after_backward():

@@ -408,13 +408,16 @@ packed = small(hooks(half, whole))
 mg.viz.step(packed)
 
 # %% [markdown]
-# The two beside each other:
+# Without hooks minigrad compares versions ([tutorial 9](09_version_counters.py)). With hooks it does not: it does not know what the
+# hooks have kept. The two beside each other:
 
 # %%
 mg.viz.diff(plain, packed, labels=("as it is", "packed"))
 
 # %% [markdown]
-# As tables, for the events that we have discussed:
+# ### Deeper: as tables
+#
+# These are the events that we have discussed:
 
 # %%
 for r in (plain, packed):
@@ -425,9 +428,6 @@ for r in (plain, packed):
     print()
 
 # %% [markdown]
-# Without hooks minigrad compares versions ([tutorial 9](09_version_counters.py)). With hooks it does not: it does not know what the
-# hooks have kept.
-#
 # ## The source
 #
 # This is what happens when a tensor is saved. Grad mode is switched off, and `pack` is called. The version shows whether `pack` has
@@ -475,6 +475,8 @@ mg.utils.source.source_of("_core/record/packed_tensor.py", "PackedTensor.value")
 # RuntimeError: not inside of this
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|

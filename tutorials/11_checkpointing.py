@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Checkpointing: recompute instead of saving
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
 # 1](01_derivative_to_graph.py) and [tutorial 2](02_the_engine.py); hooks on saved tensors ([tutorial 8](08_packing.py)) are
 # explained in a line. **Afterwards** you can trade memory for time with checkpoints, choose the number of segments, and name the
 # mistakes of a program that runs twice.
@@ -240,16 +240,6 @@ y.sum().backward()
 print("backward:", ran["layer"], "layers run,", "right:", mg.equal(x.grad, right))
 
 # %% [markdown]
-# `checkpoint_sequential` cuts a list of functions into segments. It does not checkpoint the last segment: its backward comes
-# immediately, so a second run would save nothing.
-
-# %%
-x.grad, ran["layer"] = None, 0
-y = checkpoint_sequential([layer] * 64, 8, x, use_reentrant=False)
-y.sum().backward()
-print(ran["layer"], "layers run, right:", mg.equal(x.grad, right))
-
-# %% [markdown]
 # The graph has the same nodes as without a checkpoint. But each node keeps a `Holder` instead of a tensor. A Holder contains no
 # numbers; it says how to get the tensor:
 
@@ -260,6 +250,18 @@ mg.debug.saved(checked)
 
 # %%
 mg.viz.draw(checked, names={"u": u, "checked": checked})
+
+# %% [markdown]
+# ### Deeper: a list of functions
+#
+# `checkpoint_sequential` cuts a list of functions into segments. It does not checkpoint the last segment: its backward comes
+# immediately, so a second run would save nothing.
+
+# %%
+x.grad, ran["layer"] = None, 0
+y = checkpoint_sequential([layer] * 64, 8, x, use_reentrant=False)
+y.sum().backward()
+print(ran["layer"], "layers run, right:", mg.equal(x.grad, right))
 
 # %% [markdown]
 # ### Deeper: it stops early
@@ -335,6 +337,9 @@ with mg.debug.record() as recorded:
     checked = real(layers(2), u)
     checked.sum().backward()
 mg.viz.step(recorded)
+
+# %% [markdown]
+# ### Deeper: as a table, and side by side
 
 # %%
 for event in recorded.events:
@@ -499,6 +504,8 @@ mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.run_again")
 mg.utils.source.source_of("utils/_checkpoint/frames.py", "Run.__call__")
 
 # %% [markdown]
+# ### Deeper: the other kind
+#
 # And the other kind, our `Rerun`:
 
 # %%
@@ -525,6 +532,12 @@ mg.utils.source.source_of("utils/_checkpoint/reentrant.py", "CheckpointFunction.
 # >>> y.sum().backward()
 # >>> torch.equal(x.grad, plain), len(runs)
 # (True, 15)
+#
+# ```
+#
+# ### Deeper: reentrant, and where it is in PyTorch
+#
+# ```python
 # >>> runs.clear()
 # >>> hidden = checkpoint(layers, x, use_reentrant=True)
 # >>> hidden.sum().backward()
@@ -567,16 +580,6 @@ with mg.testing.expect_error(RuntimeError, code="MG-E160"):
     y.sum().backward()
 
 # %% [markdown]
-# If there are as many, but of other shapes, that is noticed too:
-
-# %%
-scale = [mg.ones(2)]
-y = checkpoint(lambda h: (h * scale[0]).sin(), u, use_reentrant=False)
-scale[0] = mg.ones(3, 2)
-with mg.testing.expect_error(RuntimeError, code="MG-E161"):
-    y.sum().backward()
-
-# %% [markdown]
 # **The same, without an error.** If the shapes are right and only the numbers differ, minigrad does not notice. So pass values that
 # may change as tensor *arguments*: a write to an argument is noticed, as we will see. Random numbers from other sources, such as
 # Python's, are not repeated either:
@@ -592,6 +595,16 @@ print(f"is {t.grad.item():.4f}, should be {factor * math.cos(factor):.4f}")
 # %% [markdown]
 # ### Deeper: more cases
 #
+# **The second run saves as many tensors, but of other shapes.** That is noticed too:
+
+# %%
+scale = [mg.ones(2)]
+y = checkpoint(lambda h: (h * scale[0]).sin(), u, use_reentrant=False)
+scale[0] = mg.ones(3, 2)
+with mg.testing.expect_error(RuntimeError, code="MG-E161"):
+    y.sum().backward()
+
+# %% [markdown]
 # **The program writes to an argument.** The second run needs the old values of the arguments. Arguments are kept like saved tensors,
 # with their version ([tutorial 9](09_version_counters.py)). So every write to them is noticed:
 

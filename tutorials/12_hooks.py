@@ -229,6 +229,8 @@ for moment, arguments, of_h, of_x in log:
 # of the node, the node, hooks of the node, and is delivered. A gradient of a leaf x passes tensor hooks, pre-hooks, the
 # addition to x.grad, post-accumulate hooks and hooks of the node.](pictures/railway.svg)
 #
+# ### Deeper: every stage multiplies
+#
 # **Predict.** Every stage of `h` now multiplies: its tensor hook by 10, the pre-hook by 100, the post-hook by 1000. The gradient
 # that arrives is 7. What are `h.grad` and `x.grad`?
 #
@@ -274,6 +276,9 @@ with mg.debug.record() as hooked:
     h.grad_fn.register_prehook(look)
     y.backward()
 mg.viz.step(hooked)
+
+# %% [markdown]
+# ### Deeper: as a table
 
 # %%
 for event in hooked.events:
@@ -565,6 +570,8 @@ mg.utils.source.source_of("_core/graph/hooks.py", "run_tensor_hooks")
 # afterwards  tensor(21.)
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad, in `minigrad/_core` | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|

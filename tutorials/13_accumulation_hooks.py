@@ -162,6 +162,8 @@ print(f"at most {most / MIB:.0f} MiB of gradients")
 print("the same weights:", all([bool((a == b).all()) for a, b in zip(usual, stepped)]))
 
 # %% [markdown]
+# ### Deeper: all memory, measured
+#
 # The count looks at `.grad` only. What does the backward really take? `tracemalloc` counts all memory that Python and NumPy ask
 # for:
 
@@ -389,6 +391,8 @@ with mg.debug.record(W1=W1, W2=W2, loss=loss) as r:
 mg.viz.step(r)
 
 # %% [markdown]
+# ### Deeper: side by side with the usual order
+#
 # Beside it is the usual order. On the left the hooks and their writes are inside the backward, on the right the steps come after it.
 # Everything else is the same, including the numbers:
 
@@ -471,6 +475,8 @@ mg.utils.source.source_of("autograd/graph.py", "get_gradient_edge")
 # (tensor(1.),)
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|

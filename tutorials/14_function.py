@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Function, and the five ways it goes wrong
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** for implementers. **You need** [tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** for implementers. **You need** [tutorial
 # 1](01_derivative_to_graph.py), saved tensors ([tutorial 7](07_saved_tensors.py)) and version counters ([tutorial
 # 9](09_version_counters.py)). **Afterwards** you can write an operation with its own derivative, name five mistakes that are easily
 # made, and check your formulas.
@@ -376,7 +376,12 @@ for r in (saved, attribute):
 #
 # ## Way 2: the wrong number of gradients, or the wrong shape
 #
-# One value per argument, and the shape of each is that of its argument. The first is counted:
+# `backward` returns one value per argument, and the shape of each is that of its argument. Both are checked when the backward runs, so
+# you get an error. An exchange of two gradients of one shape is not noticed: only `gradcheck` finds it.
+#
+# ### Deeper: the number
+#
+# Here one value is missing:
 
 # %%
 class ScaleWrong(mg.autograd.Function):
@@ -487,7 +492,12 @@ with mg.testing.expect_error(RuntimeError, code="MG-E260"):
 # ## Way 3: an in-place write without mark_dirty
 #
 # `forward` may write to its input. But the input has its own history, and another node may have saved its old value. So you must
-# report the write with `mark_dirty`. This Function does not:
+# report the write with `ctx.mark_dirty(x)`. If you do not, `x` keeps its old node. Then a gradient through `x` does not take the write
+# into account, without an error.
+#
+# ### Deeper: with and without mark_dirty
+#
+# The first of these two Functions does not report its write:
 
 # %%
 class DoubleWrong(mg.autograd.Function):
@@ -679,7 +689,10 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
 # %% [markdown]
 # ## Way 5: wrong assumptions about the incoming gradients
 #
-# Other nodes compute the gradients that `backward` gets. Three assumptions about them are wrong.
+# Other nodes compute the gradients that `backward` gets. Three assumptions about them are wrong: that there is always a gradient; that
+# it belongs only to you, so that you may write to it; and that all gradients which you return are needed.
+#
+# ### Deeper: a gradient that is None
 #
 # **"There is always a gradient."** `Both`, from the part about several results, returns a sine and a cosine, and the loss uses only
 # one of them. With `set_materialize_grads(False)` the undefined gradient of the other is None. This saves the zeros, and the products

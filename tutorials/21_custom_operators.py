@@ -13,7 +13,7 @@
 # %% [markdown]
 # # An operator of your own: any function, one node
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** saved tensors ([tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** saved tensors ([tutorial
 # 7](07_saved_tensors.py)) and the three methods of a `Function` ([tutorial 14](14_function.py)); no C, and no GPU.
 # **Afterwards** you can put a function of NumPy, SciPy or numba into the graph, give it a derivative, and test that it keeps its promises.
 #
@@ -71,13 +71,7 @@ def leak_of_tensors(x, a):
 
 
 def count_nodes(tensor):
-    seen, to_do = {tensor.grad_fn}, [tensor.grad_fn]
-    while to_do:
-        for node, _ in to_do.pop().next_functions:
-            if node is not None and node not in seen and node.name() != "AccumulateGrad":
-                seen.add(node)
-                to_do.append(node)
-    return len(seen)
+    return sum([op != "AccumulateGrad" for op in mg.viz.draw(tensor).nodes.values()])
 
 
 slow = leak_of_tensors(x, a)
@@ -261,7 +255,7 @@ print(derivatives)
 # The second derivative is right because `backward` computes with operations that have derivatives: `flip`, a product, a sum, and
 # `leak` itself.
 #
-# ## Lists of tensors
+# ## Deeper: lists of tensors
 #
 # A list in the schema is a list in the formula. Tensors in a list take part in the graph, each with its own {doc}`edge
 # </notes/glossary>`, and `needs_input_grad` has the same form. (In a `Function`, tensors in a list are constants.)
@@ -301,7 +295,7 @@ print(total.item(), p.grad, q.grad)
 #
 # </details>
 #
-# ## Another implementation: numba, SciPy
+# ## Deeper: another implementation: numba, SciPy
 #
 # The loop in Python is slow. The formula does not depend on *how* the forward is computed, so we can exchange the {doc}`kernel
 # </notes/glossary>`. numba compiles the loop as it is. SciPy has it as a filter. Where a package is not installed, the cell says
@@ -339,7 +333,7 @@ else:
     print("SciPy:", leak(x, a).tolist())
 
 # %% [markdown]
-# ## Operators that write
+# ## Deeper: operators that write
 #
 # An operator may write to an argument, if it says so. Each call then increments the {doc}`version </notes/glossary>` of that
 # tensor, even if NumPy does the writing. So a node that has saved it notices ([tutorial 9](09_version_counters.py)):
@@ -491,6 +485,8 @@ print(x.grad, a.grad.item())
 # (tensor([1.9688, 1.9375, 1.8750, 1.7500, 1.5000, 1.0000]), tensor(11.5625))
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | | in `minigrad` | PyTorch |
 # |---|---|---|

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The first nan: anomaly mode
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** the graph ([tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** the graph ([tutorial
 # 1](01_derivative_to_graph.py)), and hooks only for the folded parts ([tutorial 12](12_hooks.py)). **Afterwards** you can find
 # the line of a program whose derivative is nan, say why it is, and write it so that it is not.
 #
@@ -151,6 +151,11 @@ loss = stress(start())
 assert first_nan(loss.backward) is None
 
 # %% [markdown]
+# A traceback for each node and a test of each gradient make a program slower. Turn the mode on when you look for a mistake, and
+# off again. `mg.autograd.detect_anomaly()` is the same as a context manager only, and begins with a warning about this price.
+#
+# ### Deeper: the note
+#
 # And here is the note itself. It is a list of strings, the traceback of the call, with the innermost call last:
 
 # %%
@@ -162,9 +167,6 @@ print(noted)
 assert noted == "y = x.sqrt()" and x.sqrt().grad_fn.metadata == {}
 
 # %% [markdown]
-# A traceback for each node and a test of each gradient make a program slower. Turn the mode on when you look for a mistake, and
-# off again. `mg.autograd.detect_anomaly()` is the same as a context manager only, and begins with a warning about this price.
-#
 # ## where, and the branch not taken
 #
 # The obvious way to mend a root at 0 is to ask first:
@@ -199,6 +201,8 @@ assert masked_twice(x).tolist() == [0.0, 2.0]
 assert gradient(masked_twice, 0.0, 4.0) == [0.0, 0.25]
 
 # %% [markdown]
+# ### Deeper: it is the slope that counts
+#
 # **Predict.** `mg.where(x > 0, x.log(), 0)` at $x = -1$. The logarithm of -1 is nan in the forward. What is the gradient?
 #
 # <details><summary>Answer</summary>
@@ -215,7 +219,7 @@ print(of_log, of_root)
 assert of_log == [0.0] and math.isnan(of_root[0])
 
 # %% [markdown]
-# ## A nan that cancels
+# ## Deeper: a nan that cancels
 #
 # The mode stops at the first nan in *any* gradient. But not each nan reaches a parameter. In this program, `where` comes first,
 # and the root of 0 makes a nan, as before. Then the backward of `where` replaces it by 0, since that branch does not depend on
@@ -401,6 +405,8 @@ assert len(told) == 2 and last[-1].strip() == "y = (x ** 1.5).sum()"
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | | in `minigrad` | PyTorch |
 # |---|---|---|
 # | the contexts | `autograd/anomaly_mode.py` | [`torch/autograd/anomaly_mode.py`][mode] |
@@ -431,6 +437,8 @@ print(mg.is_anomaly_enabled())
 assert not mg.is_anomaly_enabled()
 
 # %% [markdown]
+# ### Deeper: two wrong ways to mend it
+#
 # **The nan is removed where it is seen.** `nan_to_num` on the gradients, or a hook that writes zeros, hides the symptom. The
 # entry that made the nan has no right gradient, and from then on nobody will be told.
 #

@@ -358,6 +358,8 @@ mg.utils.source.source_of("func/_reverse.py", "differentiate")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | | in `minigrad` | PyTorch |
 # |---|---|---|
 # | derivatives of functions | `autograd/functional.py` | [`torch/autograd/functional.py`][functional] |
@@ -400,7 +402,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E253"):
     functional.jacobian(lambda p: p.detach() * 3, p, strict=True)
 
 # %% [markdown]
-# The first row is wrong, and `strict` accepts it. `mg.autograd.gradcheck` would find it.
+# `strict` accepts the wrong first row. `mg.autograd.gradcheck` would find it.
+#
+# ### Deeper: two more cases
 #
 # **The program writes to its argument.** The argument is a leaf now, and a leaf must not be overwritten. Let the program work on
 # a copy:
