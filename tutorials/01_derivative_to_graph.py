@@ -18,7 +18,7 @@
 # differentiator of twenty-one lines, and explain the words *node*, *edge* and *graph*.
 #
 # **The question.** A program computes a number from other numbers. How can it find out how the result changes with each
-# input, if nobody gives it a formula for the derivative of the whole?
+# input, if there is no formula for the derivative of the whole?
 #
 # The example of this whole tutorial is
 #
@@ -168,7 +168,7 @@ for result, inputs in tape:
 #
 # One tape for the whole program has three disadvantages:
 #
-# * It never forgets. Results that no one will differentiate stay on it, with everything that they refer to.
+# * It never forgets. Results that will never be differentiated stay on it, with everything that they refer to.
 # * `backward(y)` walks over the whole tape, even over steps that have nothing to do with `y`.
 # * Two computations that run at the same time would mix their lines.
 #
@@ -621,7 +621,8 @@ check_depth(depth_solution)
 #
 # * Reverse mode needs the steps and, for each step, the values in its formula. One walk gives all derivatives.
 # * A **node** is one operation that was run: its formula, the values that it saved, its edges.
-# * An **edge** is a pair (node, output number): where the derivative of an input goes next. It is None if no one needs it.
+# * An **edge** is a pair (node, output number): where the derivative of an input goes next. It leads nowhere if the input needs no
+#   derivative.
 # * A result holds its **graph**. Nodes are numbered as they are created; the walk goes from the latest to the earliest.
 # * Where paths meet, contributions are added.
 #

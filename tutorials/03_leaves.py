@@ -385,7 +385,7 @@ def in_parts(size):
     return model.weight.grad.clone()
 
 
-print("at once:    ", [f"{number:.5f}" for number in large()[0].tolist()])
+print("all six:    ", [f"{number:.5f}" for number in large()[0].tolist()])
 print("by two:     ", [f"{number:.5f}" for number in in_parts(2)[0].tolist()])
 print("four, two:  ", [f"{number:.5f}" for number in in_parts(4)[0].tolist()])
 
@@ -656,7 +656,7 @@ check_how.hints = [
     "gets. The gradient of `sum()` is expanded."]
 check_how.wrong = {
     "(w * w).sum().backward(): not 'copied'":
-        "Two gradients arrive. The engine adds them into a new tensor, which no one else has.",
+        "Two gradients arrive. The engine adds them into a new tensor, which nothing else refers to.",
     "(w * w).sum().backward(): not 'in place'":
         "The sum of the two is made before the leaf's node runs, and `.grad` is still None.",
     "w.sum().backward(): not 'stolen'":

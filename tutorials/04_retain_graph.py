@@ -477,7 +477,7 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | what a node has saved | `minigrad/_core/record/saved_tensor.py`, `SavedTensor` | [`saved_variable.h`][saved_variable.h] |
-# | letting go | `minigrad/_core/record/op_node.py`, `OpNode.release` | `release_variables`, in generated code |
+# | freeing the values | `minigrad/_core/record/op_node.py`, `OpNode.release` | `release_variables`, in generated code |
 # | who calls it | `minigrad/_core/engine/graph_task.py`, `GraphTask.run` | [`engine.cpp`][engine.cpp], `evaluate_function` |
 # | the error | `minigrad/_core/record/saved_tensor.py`, `error_freed` | [`saved_variable.cpp`][saved_variable.cpp], `unpack` |
 # | `retain_graph` | `minigrad/autograd/_backward.py`, `backward` | [`torch/autograd/__init__.py`][autograd], `backward` |
@@ -550,7 +550,7 @@ def check_works(predicted):
     assert len(predicted) == len(PROGRAMS), "five answers, one for each program"
     for text, told in zip(PROGRAMS, predicted):
         leaf = mg.tensor([1.0, 2.0], requires_grad=True)
-        works, why = True, "no node is asked for what it has let go"
+        works, why = True, "no node needs a value that was freed"
         try:
             exec(text, {"w": leaf, "grad": mg.autograd.grad})
         except RuntimeError as error:

@@ -156,7 +156,7 @@ handle.remove()
 # ## Step by step
 #
 # Here is the backward of $x \cdot x \cdot x$ with `create_graph=True`. There is a new kind of step, `made`: an op that runs
-# *inside* of a node creates a new node. Watch the two sums at the end: they are `AddBackward0` nodes.
+# *inside* a node creates a new node. Watch the two sums at the end: they are `AddBackward0` nodes.
 
 # %%
 with mg.debug():        # each operation records its source line
@@ -294,9 +294,9 @@ def with_grad():
 
 gc.collect()
 gc.disable()
-print("autograd.grad: freed at once:", with_grad()() is None)
+print("autograd.grad: freed immediately:", with_grad()() is None)
 leaf = with_backward()
-print("backward:      freed at once:", leaf() is None, end="")
+print("backward:      freed immediately:", leaf() is None, end="")
 gc.collect()
 print("   by the garbage collector:", leaf() is None)
 gc.enable()
@@ -526,7 +526,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
 #
 # ## The source
 #
-# This is the function that runs one backward. Look for `create_graph`; the rest handles errors, and backwards inside of
+# This is the function that runs one backward. Look for `create_graph`; the rest handles errors, and backwards inside
 # backwards.
 
 # %%

@@ -463,8 +463,8 @@ with mg.no_grad():
 print("through:", f"{g.item():.4f}", "  under no_grad:", cut.requires_grad)
 
 # %% [markdown]
-# **A gradient inside of an evaluation**, for example to show which inputs matter: `enable_grad()` inside of `no_grad()`.
-# Inside of inference mode `enable_grad()` does not help; `inference_mode(False)` does, for normal tensors.
+# **A gradient inside an evaluation**, for example to show which inputs matter: `enable_grad()` inside `no_grad()`.
+# Inside inference mode `enable_grad()` does not help; `inference_mode(False)` does, for normal tensors.
 #
 # ## The source
 #

@@ -187,7 +187,7 @@ mg.viz.step(refused)
 
 # %%
 y = x.exp()
-y += 1              # somebody has saved y; no error here
+y += 1              # a node has saved y; no error here
 print(show(y))      # and none later, if this is all that we wanted
 
 # %% [markdown]
@@ -530,7 +530,7 @@ def three(x):
 
 
 # %% tags=["hide-cell", "quiz"]
-judge(three, "Nobody needs h: x * 2 saves nothing of its result, and exp saves its own.")
+judge(three, "No node needs h: x * 2 saves nothing of its result, and exp saves its own.")
 
 
 # %% [markdown]
@@ -591,7 +591,7 @@ def seven(x):
 
 
 # %% tags=["hide-cell", "quiz"]
-judge(seven, "Three writes to total. A sum saves nothing: nobody needs what was there.")
+judge(seven, "Three writes to total. A sum saves nothing: no formula needs the old values.")
 
 
 # %% [markdown]

@@ -549,11 +549,11 @@ mg.utils.source.source_of("utils/_checkpoint/reentrant.py", "CheckpointFunction.
 # | mechanism | minigrad, in `minigrad/utils` | PyTorch, in [`torch/utils/checkpoint.py`][checkpoint.py] |
 # |---|---|---|
 # | the two kinds | `checkpoint.py`, `checkpoint` | `checkpoint` |
-# | one call, and what it has to keep | `_checkpoint/frames.py`, `Frame` | `_CheckpointFrame` |
+# | one call, and what it must keep | `_checkpoint/frames.py`, `Frame` | `_CheckpointFrame` |
 # | the place of a tensor | the same file, `Holder` | `_Holder` |
 # | the hooks of the first run | the same file, `Frame.pack`, `Frame.value` | `_checkpoint_hook` |
 # | the hook of the second run | the same file, `Run` | `_recomputation_hook` |
-# | breaking it off | the same file, `Stop` | `_StopRecomputationError` |
+# | stopping early | the same file, `Stop` | `_StopRecomputationError` |
 # | reentrant | `_checkpoint/reentrant.py`, `CheckpointFunction` | `CheckpointFunction` |
 # | selective | `_checkpoint/selective.py` | `create_selective_checkpoint_contexts` |
 #

@@ -18,7 +18,7 @@
 # the line of a program whose derivative is nan, say why it is, and write it so that it is not.
 #
 # **The question.** The loss was 2, and in the next step it is nan, and so are all parameters. The step before looked fine. Which
-# line is to blame?
+# line is the cause?
 #
 # Our example places three points in the plane. Their distances should be the `wanted` ones. Points 1 and 2 happen to start at the
 # same place:
@@ -169,7 +169,7 @@ assert noted == "y = x.sqrt()" and x.sqrt().grad_fn.metadata == {}
 # %% [markdown]
 # ## where, and the branch not taken
 #
-# The obvious way to mend a root at 0 is to ask first:
+# The obvious way to correct a root at 0 is to ask first:
 
 # %%
 def masked(x):
@@ -188,7 +188,8 @@ assert found == "return mg.where(x > 0, x.sqrt(), mg.zeros_like(x))"
 # to the branch that was not taken. Then the root multiplies this 0 by its infinite slope. A 0 says "this does not matter", but
 # arithmetic does not know that.
 #
-# The mend is to ask **before** the function: give it an argument at which its slope is finite. This is called the *double where*.
+# The solution is to ask **before** the function: give it an argument at which its slope is finite. This is called the *double
+# where*.
 
 # %%
 def masked_twice(x):
@@ -238,7 +239,7 @@ assert found == "return positive.sqrt() * (x > 0)"
 
 # %% [markdown]
 # The gradient is right, and the mode raises an error. So an error of the mode means "here is a nan", and not "your gradient is
-# wrong". Mend it anyway: the next change may let the nan through. If you want only the tracebacks, for another error, use
+# wrong". Correct it anyway: the next change may let the nan through. If you want only the tracebacks, for another error, use
 # `check_nan=False`.
 #
 # ## What the mode does not see
@@ -278,11 +279,11 @@ with NanOfTheForward(), mg.testing.expect_error(ArithmeticError):
 # %% [markdown]
 # ## The usual causes
 #
-# In the left column, the gradient of `x` has a nan. The right column is the same formula, mended:
+# In the left column, the gradient of `x` has a nan. The right column is the same formula, corrected:
 
 # %%
 f = mg.nn.functional
-CAUSES = [          # what, the values of x, with nan, mended
+CAUSES = [          # what, the values of x, with nan, corrected
     ("a length at 0", (0.0, 0.0), lambda x: (x * x).sum().sqrt(), lambda x: x.norm()),
     ("a direction at 0", (0.0, 0.0), lambda x: x / x.norm(),
      lambda x: f.normalize(x, dim=0)),
@@ -345,7 +346,7 @@ assert seen[-1] == "SqrtBackward0   [0, 1] -> [nan, 0.25]"
 # %% [markdown]
 # ## The source
 #
-# A new node notes its place. This runs for each node, so the first lines leave when no mode is on:
+# A new node notes its place. This runs for each node, so the first lines return if no mode is on:
 
 # %%
 mg.utils.source.source_of("_core/graph/anomaly.py", "note_creation")
@@ -437,10 +438,10 @@ print(mg.is_anomaly_enabled())
 assert not mg.is_anomaly_enabled()
 
 # %% [markdown]
-# ### Deeper: two wrong ways to mend it
+# ### Deeper: two wrong ways to correct it
 #
 # **The nan is removed where it is seen.** `nan_to_num` on the gradients, or a hook that writes zeros, hides the symptom. The
-# entry that made the nan has no right gradient, and from then on nobody will be told.
+# entry that made the nan has no right gradient, and from then on there is no message.
 #
 # **A small number is added in the wrong place.** `(s + 1e-12).sqrt()` has a finite slope at 0, and `s.sqrt() + 1e-12` has not:
 
@@ -541,14 +542,14 @@ def check_entropy(entropy):
 check_entropy.hints = [
     "Where does the nan come from, in the forward and in the backward? They have the same "
     "cause: the logarithm of 0.",
-    "`mg.where` behind the logarithm mends the forward only. The logarithm must not see the 0 "
+    "`mg.where` behind the logarithm corrects the forward only. The logarithm must not see the 0 "
     "at all.",
     "Choose twice with `mg.where`. Inside, put 1 where `p` is 0, and take the logarithm of "
     "that. Outside, choose 0 at the same places. Then sum, with a minus."]
 check_entropy.wrong = {
     "the entropy is nan": "`0 * log(0)` is 0 times -inf, a nan. Choose with `mg.where`.",
     "the gradient is [nan":
-        "The forward is mended, but a 0 still meets an infinite slope in the backward. Choose "
+        "The forward is correct, but a 0 still meets an infinite slope in the backward. Choose "
         "*before* the logarithm.",
     "and not 0":
         "A lower bound makes the slope large instead of infinite. Where `p` is 0, no gradient "

@@ -18,8 +18,8 @@
 # what goes into a module and what comes out, in the forward and in the backward, without a change of its code; and you know which
 # hook comes first, and when a hook is silently not called.
 #
-# **The question.** Somebody else wrote a network of many modules. We want to see the output of each, and the gradients at each,
-# without touching their code. And we want one function that gets the gradients of *all* parameters of a module. How?
+# **The question.** Another person wrote a network of many modules. We want to see the output of each, and the gradients at each,
+# without a change of the code. And we want one function that gets the gradients of *all* parameters of a module. How?
 #
 # Our example is so small that you can compute all gradients in your head. `Scale` multiplies by its parameter:
 #
@@ -257,7 +257,7 @@ assert "should be a Tensor or a tuple of Tensors" in str(told[0].message)
 #
 # </details>
 #
-# ## Parameters are no inputs
+# ## Parameters are not inputs
 #
 # A backward hook gets the gradients of the arguments. The parameters of the module are not among them. So for "all gradients of a
 # module" we need another tool: `register_multi_grad_hook(tensors, f)`. It calls `f(grads)` *once per backward*, when the last of
@@ -693,7 +693,7 @@ check_norms(watch_norms_solution)
 #   replace the arguments.
 # * A **full backward hook** gets a tuple for the inputs and one for the outputs. It works by two added nodes, one at each end.
 # * Hooks of modules are like brackets: `outer`, `inner`, `inner`, `outer`, in the forward and in the backward.
-# * None stands for a value that is no tensor. Keyword arguments, lists and dicts are not seen.
+# * None stands for a value that is not a tensor. Keyword arguments, lists and dicts are not seen.
 # * After a backward hook, the output is a view that must not be written to. After a forward hook, what you stored may be
 #   overwritten.
 # * `register_multi_grad_hook` is for **parameters**: once per backward, with all gradients or the first. It takes its place among
