@@ -448,7 +448,7 @@ def check_nodes(predicted):
 # %% tags=["help"]
 check_nodes.hints = [
     "An operation with an input that requires a gradient has a node. So has each leaf.",
-    "A leaf has one node, however often it is used. The number `1.0` is no tensor.",
+    "A leaf has one node, however often it is used. The number `1.0` is not a tensor.",
     "Draw what you are not sure about: `mg.viz.draw(a * a * a)`. What does `item()` return?"]
 check_nodes.wrong = {
     "a * b: not 1": "You counted the operation. The two leaves have nodes too.",

@@ -256,7 +256,7 @@ print(check(mg.matmul, lambda g, X, W: (g @ W.mT, X.mT @ g), some(4, 2), some(2,
 # ## Softmax
 #
 # The layer computes a number per class, a *score* or *logit*. **Softmax** turns the scores into probabilities, which are positive
-# and have the sum 1: $p_i = e^{z_i} / \sum_k e^{z_k}$. A large score would overflow: $e^{1000}$ is no float. So subtract the
+# and have the sum 1: $p_i = e^{z_i} / \sum_k e^{z_k}$. A large score would overflow: $e^{1000}$ is not a float. So subtract the
 # largest score of the row first. This multiplies the numerator and the denominator by the same factor, and changes nothing else.
 
 # %%

@@ -635,7 +635,7 @@ check_calls.hints = [
     "same tensor, `pack` is called for each."]
 check_calls.wrong = {
     "x * c: not 2": "`c` requires no gradient. So the formula that needs `x` is not run.",
-    "x * 2.0 + c: not 1": "A plain number is no tensor, so nothing is packed.",
+    "x * 2.0 + c: not 1": "A plain number is not a tensor, so nothing is packed.",
     "x.exp() * x: not 2":
         "The exponential saves its result too. It is the same tensor as a factor, but a call "
         "of its own.",
@@ -646,7 +646,7 @@ check_calls.wrong = {
 
 # %% tags=["hide-cell", "solution"]
 check_calls([1,     # c, for the gradient of x
-             0,     # a number is no tensor, and a sum keeps nothing
+             0,     # a number is not a tensor, and a sum keeps nothing
              3,     # exp keeps its result; the product keeps both factors
              2,     # the sine keeps its input, tanh its result
              0])    # no gradient is wanted, so there is no node
