@@ -575,7 +575,7 @@ print("the norm of all gradients:", mg.nn.utils.clip_grad_norm_(weights, 1.0).it
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
-get_edge(w).node.register_hook(lambda *grads: print("a hook on a node that nothing referred to"))
+get_edge(w).node.register_hook(lambda *grads: print("a hook on a node that is freed"))
 (w * w).sum().backward()
 node = get_edge(w).node
 node.register_hook(lambda *grads: print("a hook on a node that we hold"))
