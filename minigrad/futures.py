@@ -41,7 +41,7 @@ class Future:
         self._future.set_result(result)
 
     def set_exception(self, result):
-        """Set an error, which `wait` raises. Raises `RuntimeError` if there is a result, and `AssertionError` if it is no error."""
+        """Set an error, which `wait` raises. Raises `RuntimeError` if there is a result, `AssertionError` if it is not an error."""
         if not isinstance(result, BaseException):
             raise AutogradAssertionError("MG-E201", f"{result!r:.100} is of type {type(result).__name__}, not an Exception.")
         self._require_open()

@@ -1,6 +1,7 @@
 """The table of ops is right: every op has a row, and the tests check each claim of the row."""
 
 import importlib.util
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -141,6 +142,11 @@ def test_markdown(found):
     assert len(lines) == len(OPS) + 2
     assert all(len(re.split(r"(?<!\\)\|", line)) == len(op_table.COLUMNS) + 2 for line in lines)
     assert any(line.startswith("| `mul` | z = x y | x, y | derived | yes | mul_ | mul (C) | yes | all | ") for line in lines)
+
+
+def test_equal_errors_give_the_same_text_in_each_order():
+    errors = [(2.0, 3.0, "vjp"), (2.0, None, "value"), (2.0, 4.0, "jvp"), (1.0, 9.0, "value")]
+    assert {op_table.shown(list(some)) for some in itertools.permutations(errors)} == {"2 (4)"}
 
 
 @pytest.mark.parametrize("form", ["--json", "--markdown", None, "--kernels"])

@@ -77,10 +77,10 @@ def accuracy(found):
 
 
 def shown(errors):
-    """The largest of some errors (ours, PyTorch's, quantity), with PyTorch's error beside it."""
+    """The largest of some errors (ours, PyTorch's, quantity), with PyTorch's error beside it. Their order does not matter."""
     if not errors:
         return "-"
-    ours, torchs, _ = max(errors, key=lambda error: error[0])
+    ours, torchs, _ = max(errors, key=lambda error: (error[0], error[1] or 0.0))
     return f"{ours:g}" if torchs is None else f"{ours:g} ({torchs:g})"
 
 

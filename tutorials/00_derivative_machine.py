@@ -13,7 +13,7 @@
 # %% [markdown]
 # # A derivative is a machine that can be built
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** first steps. **You need** Python, and the derivative of a
+# **Time** 20 minutes, and as long again for the exercises. **Level** first steps. **You need** Python, and the derivative of a
 # function of one variable. **Afterwards** you can compute every derivative of a small network by hand, train it with plain Python
 # numbers, and say what `backward()` does.
 #
@@ -182,7 +182,16 @@ print(f"u_ = {u_}, v_ = {v_}, a_ = {a_}, b_ = {b_}")
 # ![The graph of the formula: a and b lead to u, u and a lead to v, u and v lead to y. Each arrow has its factor, and each box
 # the value and the adjoint. The adjoint of u is 14: 8 directly from y, and 6 through v.](pictures/adjoints.svg)
 #
-# Check it by moving the inputs:
+# This way through the lines is **backpropagation**: in the reverse of a topological order, multiply along each arrow, and add where
+# arrows meet. In this order, an adjoint is complete before it is used: everything that used $u$ comes after $u$, so backwards it
+# comes before.
+#
+# Look at the price, too. Moving the inputs costs one run of the program *per input*. Backpropagation costs about as much as a few
+# runs of the program, for *all* inputs together. This is why a network with a billion numbers can be trained.
+#
+# ### Deeper: check it
+#
+# Move the inputs, and compare:
 
 # %%
 def formula(a, b):
@@ -195,13 +204,6 @@ print(f"a: {(formula(2 + 1e-6, 3) - formula(2, 3)) / 1e-6:.3f}")
 print(f"b: {(formula(2, 3 + 1e-6) - formula(2, 3)) / 1e-6:.3f}")
 
 # %% [markdown]
-# This way through the lines is **backpropagation**: in the reverse of a topological order, multiply along each arrow, and add where
-# arrows meet. In this order, an adjoint is complete before it is used: everything that used $u$ comes after $u$, so backwards it
-# comes before.
-#
-# Look at the price, too. Moving the inputs costs one run of the program *per input*. Backpropagation costs about as much as a few
-# runs of the program, for *all* inputs together. This is why a network with a billion numbers can be trained.
-#
 # ## A neuron
 #
 # A **neuron** multiplies its input by a *weight* $w$, adds a *bias* $b$, and bends the result, here with the hyperbolic tangent:
@@ -272,22 +274,11 @@ def backpropagation(p):
 
 
 # %% [markdown]
-# All four examples use the same nine numbers: again paths that meet, so again we add. A mistake in such a function is easy to make
-# and hard to see. So compare each number with a small move, before you trust it:
+# All four examples use the same nine numbers: again paths that meet, so again we add. Now train:
 
 # %%
 loss, grad = backpropagation(START)
-for i in range(9):
-    moved = list(START)
-    moved[i] += 1e-6
-    by_moving = (backpropagation(moved)[0] - loss) / 1e-6
-    assert abs(by_moving - grad[i]) < 1e-4, f"number {i}: {grad[i]} instead of {by_moving}"
 print("gradient:", *[f"{g:.2f}" for g in grad])
-
-# %% [markdown]
-# And train:
-
-# %%
 p = list(START)
 for step in range(161):
     loss, grad = backpropagation(p)
@@ -301,6 +292,20 @@ assert loss < 1e-4, "it has not learned"
 # It has learned all four examples, in less than forty lines and without a library. What is wrong with it, then? The lower half of
 # `backpropagation` was written by hand. If you add a neuron, you have to find the new formulas, and check them again.
 #
+# ### Deeper: is the gradient right?
+#
+# A mistake in such a function is easy to make and hard to see. So compare each number with a small move, before you trust it:
+
+# %%
+loss, grad = backpropagation(START)
+for i in range(9):
+    moved = list(START)
+    moved[i] += 1e-6
+    by_moving = (backpropagation(moved)[0] - loss) / 1e-6
+    assert abs(by_moving - grad[i]) < 1e-4, f"number {i}: {grad[i]} instead of {by_moving}"
+print("all nine are right")
+
+# %% [markdown]
 # ## The machine
 #
 # But look how the lower half comes from the upper half. For each operation, we wrote down its factors. We went through the lines
@@ -326,7 +331,19 @@ forward(p).backward()       # the whole lower half
 print("gradient:", *[f"{value.grad.item():.2f}" for value in p])
 
 # %% [markdown]
-# The same nine numbers. And the same training:
+# The same nine numbers. Here is the graph that the machine has recorded for the neuron from above. Each box is an operation. The
+# arrows lead backwards, the way that the adjoints go.
+
+# %%
+w = mg.tensor(0.2, requires_grad=True)
+b = mg.tensor(-0.1, requires_grad=True)
+loss = ((w * 1.5 + b).tanh() - 0.8) ** 2
+mg.viz.draw(loss, names={"w": w, "b": b, "loss": loss})
+
+# %% [markdown]
+# ### Deeper: the same training
+#
+# The machine trains the same network, to the same numbers:
 
 # %%
 p = [mg.tensor(value, dtype=mg.float64, requires_grad=True) for value in START]
@@ -348,16 +365,6 @@ print(f"the largest difference to the numbers by hand is below 1e-9: {difference
 # (Why `value.grad = None`? The machine adds to `.grad`: see [tutorial 3](03_leaves.py). Why `no_grad`? See [tutorial
 # 6](06_grad_modes.py).)
 #
-# Here is the graph that the machine has recorded for the neuron from above. Each box is an operation. The arrows lead backwards,
-# the way that the adjoints go.
-
-# %%
-w = mg.tensor(0.2, requires_grad=True)
-b = mg.tensor(-0.1, requires_grad=True)
-loss = ((w * 1.5 + b).tanh() - 0.8) ** 2
-mg.viz.draw(loss, names={"w": w, "b": b, "loss": loss})
-
-# %% [markdown]
 # ## Step by step
 #
 # And here it works. Press the arrow key, and watch the number that arrives at each node: these are our `y_`, `z_`, `w_` and `b_`.
@@ -369,7 +376,9 @@ with mg.debug.record(w=w, b=b) as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# The same as a table. Compare it with the numbers that we computed by hand:
+# ### Deeper: as a table
+#
+# Compare it with the numbers that we computed by hand:
 
 # %%
 for event in r.events:
@@ -403,6 +412,8 @@ mg.utils.source.source_of("ops/elementwise/functions.py", "Tanh")
 #
 # ```
 #
+# ### Deeper: our words in the machine
+#
 # | our word | where the machine has it |
 # |---|---|
 # | a value with its history | a tensor, and its node `grad_fn` |
@@ -424,6 +435,8 @@ u_ = 1.0 * v_               # should be +=
 print(f"dy/db = {a * u_}, should be 28.0")
 
 # %% [markdown]
+# ### Deeper: two more cases
+#
 # **The step is too long.** The derivative is a factor for *small* steps. With a large learning rate, each step jumps over the
 # valley, and the next one is even longer:
 

@@ -18,7 +18,7 @@
 # differentiator of twenty-one lines, and explain the words *node*, *edge* and *graph*.
 #
 # **The question.** A program computes a number from other numbers. How can it find out how the result changes with each
-# input, if nobody gives it a formula for the derivative of the whole?
+# input, if there is no formula for the derivative of the whole?
 #
 # The example of this whole tutorial is
 #
@@ -168,7 +168,7 @@ for result, inputs in tape:
 #
 # One tape for the whole program has three disadvantages:
 #
-# * It never forgets. Results that no one will differentiate stay on it, with everything that they refer to.
+# * It never forgets. Results that will never be differentiated stay on it, with everything that they refer to.
 # * `backward(y)` walks over the whole tape, even over steps that have nothing to do with `y`.
 # * Two computations that run at the same time would mix their lines.
 #
@@ -232,12 +232,8 @@ for node, number in (first * second).grad_fn.next_functions:
     print("   ->", node.name(), number)
 
 # %% [markdown]
-# If an input needs no derivative, the edge leads nowhere:
-
-# %%
-(a * 10.0).grad_fn.next_functions[1]
-
-# %% [markdown]
+# If an input needs no derivative, the edge leads nowhere: it is the pair `(None, 0)`.
+#
 # ### What a node holds
 #
 # Our tape held numbers: the local derivatives. A node holds the *values that its formula needs*. The formula itself belongs to
@@ -321,7 +317,12 @@ with mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# The same as a table, for the events in which a gradient moves:
+# The engine differs from our walk in one point. At a leaf, as at every node, it *waits* until all gradients have arrived: it
+# has counted the edges beforehand. [Tutorial 2](02_the_engine.py) explains why.
+#
+# ### Deeper: as a table
+#
+# These are the events in which a gradient moves:
 
 # %%
 for event in r.events:
@@ -329,9 +330,6 @@ for event in r.events:
         print(f"{event.kind:<10}  {event.node} {event.op:<15}  {event.what}")
 
 # %% [markdown]
-# The engine differs from our walk in one point. At a leaf, as at every node, it *waits* until all gradients have arrived: it
-# has counted the edges beforehand. [Tutorial 2](02_the_engine.py) explains why.
-#
 # ## The source
 #
 # minigrad is written to be read. This is how a node gets its edges when an operation runs. The first two edges have their own
@@ -341,6 +339,8 @@ for event in r.events:
 mg.utils.source.source_of("_core/graph/node.py", "Node.connect")
 
 # %% [markdown]
+# ### Deeper: the pairs, and a rule
+#
 # The pairs that we looked at are created when a program reads `next_functions`:
 
 # %%
@@ -374,6 +374,8 @@ mg.utils.source.source_of("ops/elementwise/arithmetic.py", "Mul")
 # (tensor(3.8805), tensor(1.9203))
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
@@ -446,7 +448,7 @@ def check_nodes(predicted):
 # %% tags=["help"]
 check_nodes.hints = [
     "An operation with an input that requires a gradient has a node. So has each leaf.",
-    "A leaf has one node, however often it is used. The number `1.0` is no tensor.",
+    "A leaf has one node, however often it is used. The number `1.0` is not a tensor.",
     "Draw what you are not sure about: `mg.viz.draw(a * a * a)`. What does `item()` return?"]
 check_nodes.wrong = {
     "a * b: not 1": "You counted the operation. The two leaves have nodes too.",
@@ -619,7 +621,8 @@ check_depth(depth_solution)
 #
 # * Reverse mode needs the steps and, for each step, the values in its formula. One walk gives all derivatives.
 # * A **node** is one operation that was run: its formula, the values that it saved, its edges.
-# * An **edge** is a pair (node, output number): where the derivative of an input goes next. It is None if no one needs it.
+# * An **edge** is a pair (node, output number): where the derivative of an input goes next. It leads nowhere if the input needs no
+#   derivative.
 # * A result holds its **graph**. Nodes are numbered as they are created; the walk goes from the latest to the earliest.
 # * Where paths meet, contributions are added.
 #

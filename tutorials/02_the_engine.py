@@ -193,6 +193,11 @@ print([node.name() for node in ran])
 print(f"without the part through the sine: {2 * 2 * math.sin(4):.4f}")
 
 # %% [markdown]
+# A cleverer choice of the next node does not help, if it looks only at nearby nodes. Whether $h$ is complete depends on edges that
+# may come from anywhere in the graph. **The engine must know all edges before the first node runs.**
+#
+# ### Deeper: the same product, the other way round
+#
 # **Predict.** Is the engine right for `h * h.sin()`? It is the same product, with its factors exchanged. And what if we take
 # nodes from the other end of the list, breadth first?
 #
@@ -214,9 +219,7 @@ for order in (depth_first, breadth_first):
         print(f"{order.__name__:<13}  {text}   {run(order, value)}")
 
 # %% [markdown]
-# This is the worst kind of fault: small tests pass. A cleverer choice of the next node does not help, if it looks only at
-# nearby nodes. Whether $h$ is complete depends on edges that may come from anywhere in the graph. **The engine must
-# know all edges before the first node runs.**
+# This is the worst kind of fault: small tests pass.
 #
 # ## Wrong engine 3: gradients kept on the nodes
 #
@@ -439,7 +442,9 @@ with mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# The same as a table, for the events that we have discussed:
+# ### Deeper: as a table
+#
+# These are the events that we have discussed:
 
 # %%
 for event in r.events:

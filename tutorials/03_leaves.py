@@ -385,7 +385,7 @@ def in_parts(size):
     return model.weight.grad.clone()
 
 
-print("at once:    ", [f"{number:.5f}" for number in large()[0].tolist()])
+print("all six:    ", [f"{number:.5f}" for number in large()[0].tolist()])
 print("by two:     ", [f"{number:.5f}" for number in in_parts(2)[0].tolist()])
 print("four, two:  ", [f"{number:.5f}" for number in in_parts(4)[0].tolist()])
 
@@ -479,6 +479,8 @@ print(h.grad.tolist(), grad.tolist(), h.grad is grad)
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the node, and its cases | `minigrad/_core/graph/accumulate_grad.py`, `AccumulateGrad` | [`accumulate_grad.h`][a], `accumulateGrad` |
@@ -544,6 +546,8 @@ w.grad = None
 print(w, "  a leaf:", w.is_leaf)
 
 # %% [markdown]
+# ### Deeper: more cases
+#
 # **The parameter was converted after the optimizer was created.** An optimizer holds tensors, not names. If `to()` has to convert
 # something, it returns a new tensor. This tensor is a result, and the optimizer changes the leaf behind it. The loss uses the
 # result, which is never computed again:
@@ -574,8 +578,6 @@ layer.to(mg.float64)
 print(layer.weight is held, held.dtype, held.is_leaf)
 
 # %% [markdown]
-# ### Deeper: more cases
-#
 # **The optimizer holds a copy.** `copy.deepcopy`, `clone().detach()`, and loading a model again create new tensors. The gradients
 # arrive at the tensors of the loss. The optimizer holds the others, whose `.grad` remains None, and skips them.
 
@@ -654,7 +656,7 @@ check_how.hints = [
     "gets. The gradient of `sum()` is expanded."]
 check_how.wrong = {
     "(w * w).sum().backward(): not 'copied'":
-        "Two gradients arrive. The engine adds them into a new tensor, which no one else has.",
+        "Two gradients arrive. The engine adds them into a new tensor, which nothing else refers to.",
     "(w * w).sum().backward(): not 'in place'":
         "The sum of the two is made before the leaf's node runs, and `.grad` is still None.",
     "w.sum().backward(): not 'stolen'":

@@ -127,8 +127,12 @@ def kept_while_running(retain_graph):
     return [*seen, megabytes(loss)]
 
 
-print("megabytes, without:  ", *kept_while_running(retain_graph=False))
-print("with retain_graph:   ", *kept_while_running(retain_graph=True))
+falls, stays = kept_while_running(False), kept_while_running(True)
+print("megabytes, without:  ", *falls)
+print("with retain_graph:   ", *stays)
+moments = [*[f"before node {i + 1}" for i in range(len(falls) - 1)], "at the end"]
+mg.viz.bars(dict(zip(moments, zip(falls, stays))), "megabytes kept",
+            names=("without", "with retain_graph"))
 
 # %% [markdown]
 # Without `retain_graph`, the backward frees memory as it advances, and can use this memory for its own results. With it,
@@ -154,6 +158,9 @@ mg.viz.step(freed)
 
 # %%
 mg.viz.diff(freed, kept, labels=("without", "with retain_graph"))
+
+# %% [markdown]
+# ### Deeper: the missing steps
 
 # %%
 kinds = {event.kind for event in kept.events}
@@ -227,6 +234,11 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     second.backward()
 
 # %% [markdown]
+# The message names the node whose values are freed. Ask *where the program called the operation of this node*: before the loop,
+# in an earlier iteration, before both losses?
+#
+# ### Deeper: the fourth way
+#
 # **Four: reading a saved value.** Here there is no second backward. The program reads a saved value after it was freed.
 
 # %%
@@ -236,9 +248,6 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
     print(hidden.grad_fn._saved_result)
 
 # %% [markdown]
-# The message names the node whose values are freed. Ask *where the program called the operation of this node*: before the loop,
-# in an earlier iteration, before both losses?
-#
 # ## retain_graph treats only the symptom
 #
 # With `retain_graph=True` each of the four errors disappears. For the second case, you find this advice everywhere. So let us
@@ -279,6 +288,8 @@ for policy in ("retain_graph", "one backward", "detach"):
 # graph ends there ([tutorial 6](06_grad_modes.py)). This is **truncated backpropagation through time**. Every iteration has the
 # same cost. The gradient is different: it ignores the influence of $w$ through earlier states. This is a decision about the
 # learning method, and usually it is the right one.
+#
+# ### Deeper: the next error
 #
 # With an optimizer in the loop, `retain_graph` leads to the next error. The old nodes have saved $w$, which has changed since:
 
@@ -461,10 +472,12 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "error_freed")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | what a node has saved | `minigrad/_core/record/saved_tensor.py`, `SavedTensor` | [`saved_variable.h`][saved_variable.h] |
-# | letting go | `minigrad/_core/record/op_node.py`, `OpNode.release` | `release_variables`, in generated code |
+# | freeing the values | `minigrad/_core/record/op_node.py`, `OpNode.release` | `release_variables`, in generated code |
 # | who calls it | `minigrad/_core/engine/graph_task.py`, `GraphTask.run` | [`engine.cpp`][engine.cpp], `evaluate_function` |
 # | the error | `minigrad/_core/record/saved_tensor.py`, `error_freed` | [`saved_variable.cpp`][saved_variable.cpp], `unpack` |
 # | `retain_graph` | `minigrad/autograd/_backward.py`, `backward` | [`torch/autograd/__init__.py`][autograd], `backward` |
@@ -493,7 +506,9 @@ print("w:", w.grad, "  b:", b.grad)
 # %% [markdown]
 # `b` has its gradient twice, `w` once. If you catch this error, clear all gradients.
 #
-# **A graph is kept by accident.** There is no error. With `retain_graph=True` in every iteration, each loss keeps the activations
+# ### Deeper: a graph is kept by accident
+#
+# There is no error here. With `retain_graph=True` in every iteration, each loss keeps the activations
 # of its iteration. If you collect the losses for a plot, all activations stay in memory:
 
 # %%
@@ -535,7 +550,7 @@ def check_works(predicted):
     assert len(predicted) == len(PROGRAMS), "five answers, one for each program"
     for text, told in zip(PROGRAMS, predicted):
         leaf = mg.tensor([1.0, 2.0], requires_grad=True)
-        works, why = True, "no node is asked for what it has let go"
+        works, why = True, "no node needs a value that was freed"
         try:
             exec(text, {"w": leaf, "grad": mg.autograd.grad})
         except RuntimeError as error:

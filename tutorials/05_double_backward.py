@@ -156,7 +156,7 @@ handle.remove()
 # ## Step by step
 #
 # Here is the backward of $x \cdot x \cdot x$ with `create_graph=True`. There is a new kind of step, `made`: an op that runs
-# *inside* of a node creates a new node. Watch the two sums at the end: they are `AddBackward0` nodes.
+# *inside* a node creates a new node. Watch the two sums at the end: they are `AddBackward0` nodes.
 
 # %%
 with mg.debug():        # each operation records its source line
@@ -172,6 +172,8 @@ for event in r.events:
         print(f"{event.step:2} {event.kind:<8} {event.node} {event.op:<14}  {told}")
 
 # %% [markdown]
+# ### Deeper: side by side with an ordinary backward
+#
 # The same without `create_graph`, side by side. Three things differ. No node is created. Saved tensors are released immediately.
 # And where gradients meet, they are added in place, into memory that nothing else uses. Under `create_graph` this is not allowed:
 # the sum is a result with two inputs, and other operations may need both inputs.
@@ -292,9 +294,9 @@ def with_grad():
 
 gc.collect()
 gc.disable()
-print("autograd.grad: freed at once:", with_grad()() is None)
+print("autograd.grad: freed immediately:", with_grad()() is None)
 leaf = with_backward()
-print("backward:      freed at once:", leaf() is None, end="")
+print("backward:      freed immediately:", leaf() is None, end="")
 gc.collect()
 print("   by the garbage collector:", leaf() is None)
 gc.enable()
@@ -524,7 +526,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
 #
 # ## The source
 #
-# This is the function that runs one backward. Look for `create_graph`; the rest handles errors, and backwards inside of
+# This is the function that runs one backward. Look for `create_graph`; the rest handles errors, and backwards inside
 # backwards.
 
 # %%
@@ -562,6 +564,12 @@ mg.utils.source.source_of("_core/graph/accumulate_grad.py", accumulate)
 # True
 # >>> grad(2 * x, x, create_graph=True)
 # (tensor(2.),)
+#
+# ```
+#
+# ### Deeper: the cycle, and where it all is in PyTorch
+#
+# ```python
 # >>> import gc, warnings, weakref
 # >>> warnings.simplefilter("ignore")
 # >>> def after_backward():

@@ -128,6 +128,8 @@ show("nothing")
 # Only `set_grad_enabled(flag)` also works without `with`: a plain call sets the flag, and nothing restores it. And look at the
 # fifth line of modes: `inference_mode(False)` means "back to normal", and this includes grad mode.
 #
+# ### Deeper: as decorators
+#
 # All four are also decorators. For a generator, the mode applies to its body, but not to the code that runs between two values:
 
 # %%
@@ -461,8 +463,8 @@ with mg.no_grad():
 print("through:", f"{g.item():.4f}", "  under no_grad:", cut.requires_grad)
 
 # %% [markdown]
-# **A gradient inside of an evaluation**, for example to show which inputs matter: `enable_grad()` inside of `no_grad()`.
-# Inside of inference mode `enable_grad()` does not help; `inference_mode(False)` does, for normal tensors.
+# **A gradient inside an evaluation**, for example to show which inputs matter: `enable_grad()` inside `no_grad()`.
+# Inside inference mode `enable_grad()` does not help; `inference_mode(False)` does, for normal tensors.
 #
 # ## The source
 #
@@ -516,6 +518,8 @@ mg.utils.source.source_of("_core/surface/variable.py", "Variable.data")
 # (True, False, True)
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|

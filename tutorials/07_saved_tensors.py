@@ -93,8 +93,8 @@ for tensor in (u, h, y):
     print(f"{tensor.grad_fn.name():<14} {saved(tensor)}")
 
 # %% [markdown]
-# Compare with the table. The product has its two factors, the exponential its result. The sum has no tensor: a shape and two
-# options are a few numbers, however large the tensor was.
+# The product has its two factors, the exponential its result. The sum has no tensor: a shape and two options are a few numbers,
+# for a tensor of any size.
 #
 # ## Only what is needed
 #
@@ -276,19 +276,15 @@ for f in (mg.sin, mg.exp, mg.neg, lambda u: u * c, lambda u: u * w):
 # The sine holds its input. The next three do not need `u`, so it is freed immediately. The last one needs it again: $w$ requires a
 # gradient, whose formula needs $u$.
 #
-# A node holds the tensor itself, not a copy:
-
-# %%
-sine = u.sin()
-print(sine.grad_fn._saved_self is u)
-
-# %% [markdown]
+# A node holds the tensor itself, not a copy: `u.sin().grad_fn._saved_self is u`.
+#
 # ### Deeper: handles
 #
 # For each `_saved_` name there is a name with `_raw_saved_`. It does not return the tensor, but a handle to its place in the node.
 # With the handle you can read the tensor later, or register hooks that pack it ([tutorial 8](08_packing.py)).
 
 # %%
+sine = u.sin()
 handle = sine.grad_fn._raw_saved_self
 print(handle.unpack() is u)
 
@@ -453,8 +449,7 @@ for place in places:
     place.register_hook(lambda g: history.append(mg.debug.saved(loss).nbytes))
 loss.backward()
 history.append(mg.debug.saved(loss).nbytes)
-for bytes_kept in history:
-    print(f"{bytes_kept:>6,}", "#" * (bytes_kept // 400))
+print("bytes kept:", *history)
 
 # %% [markdown]
 # ![A bar for each moment: the bytes saved for the backward. They rise with each layer of the forward, are largest when the
@@ -476,7 +471,9 @@ with mg.debug.record() as r:
 mg.viz.step(r)
 
 # %% [markdown]
-# The same as a table, for the events that we have discussed:
+# ### Deeper: as a table
+#
+# These are the events that we have discussed:
 
 # %%
 for event in r.events:
@@ -501,6 +498,8 @@ mg.utils.source.source_of("_core/record/primitive.py", "Plan.__init__")
 mg.utils.source.source_of("_core/record/op_node.py", "OpNode.store")
 
 # %% [markdown]
+# ### Deeper: the way back
+#
 # This function gives a saved result its history back:
 
 # %%
@@ -541,6 +540,8 @@ mg.utils.source.source_of("_core/record/saved_tensor.py", "restore_history")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | a formula | a method `vjp_x` of the rule | [`derivatives.yaml`][yaml] |
@@ -570,6 +571,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E102"):
     h.sum().backward()
 
 # %% [markdown]
+# ### Deeper: a write to another result
+#
 # **Predict.** And with `x.sin()` instead of `x.exp()`?
 #
 # <details><summary>Answer</summary>

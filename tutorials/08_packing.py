@@ -408,13 +408,16 @@ packed = small(hooks(half, whole))
 mg.viz.step(packed)
 
 # %% [markdown]
-# The two beside each other:
+# Without hooks minigrad compares versions ([tutorial 9](09_version_counters.py)). With hooks it does not: it does not know what the
+# hooks have kept. The two beside each other:
 
 # %%
 mg.viz.diff(plain, packed, labels=("as it is", "packed"))
 
 # %% [markdown]
-# As tables, for the events that we have discussed:
+# ### Deeper: as tables
+#
+# These are the events that we have discussed:
 
 # %%
 for r in (plain, packed):
@@ -425,9 +428,6 @@ for r in (plain, packed):
     print()
 
 # %% [markdown]
-# Without hooks minigrad compares versions ([tutorial 9](09_version_counters.py)). With hooks it does not: it does not know what the
-# hooks have kept.
-#
 # ## The source
 #
 # This is what happens when a tensor is saved. Grad mode is switched off, and `pack` is called. The version shows whether `pack` has
@@ -475,6 +475,8 @@ mg.utils.source.source_of("_core/record/packed_tensor.py", "PackedTensor.value")
 # RuntimeError: not inside of this
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
@@ -633,7 +635,7 @@ check_calls.hints = [
     "same tensor, `pack` is called for each."]
 check_calls.wrong = {
     "x * c: not 2": "`c` requires no gradient. So the formula that needs `x` is not run.",
-    "x * 2.0 + c: not 1": "A plain number is no tensor, so nothing is packed.",
+    "x * 2.0 + c: not 1": "A plain number is not a tensor, so nothing is packed.",
     "x.exp() * x: not 2":
         "The exponential saves its result too. It is the same tensor as a factor, but a call "
         "of its own.",
@@ -644,7 +646,7 @@ check_calls.wrong = {
 
 # %% tags=["hide-cell", "solution"]
 check_calls([1,     # c, for the gradient of x
-             0,     # a number is no tensor, and a sum keeps nothing
+             0,     # a number is not a tensor, and a sum keeps nothing
              3,     # exp keeps its result; the product keeps both factors
              2,     # the sine keeps its input, tanh its result
              0])    # no gradient is wanted, so there is no node

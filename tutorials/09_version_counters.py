@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Version counters, and "modified by an inplace operation"
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
 # 1](01_derivative_to_graph.py); that a node saves values for its formula ([tutorial 7](07_saved_tensors.py)); and in-place
 # operations (`y += 1`, `y.mul_(2)`, `y[0] = 5`). **Afterwards** you can say how the engine notices a write, predict which writes
 # are harmless, and correct a program that is refused.
@@ -182,7 +182,20 @@ with mg.debug.record() as refused:
 mg.viz.step(refused)
 
 # %% [markdown]
-# As a table, with only the events about versions:
+# The node checks the version **at use**, not at the write. At the write, nothing knows whether the backward will ever run. If it
+# does not run, the write does no harm:
+
+# %%
+y = x.exp()
+y += 1              # a node has saved y; no error here
+print(show(y))      # and none later, if this is all that we wanted
+
+# %% [markdown]
+# The price is that the error is raised far from the line that caused it. More about this below.
+#
+# ### Deeper: as a table, and side by side
+#
+# These are the events about versions:
 
 # %%
 for event in refused.events:
@@ -203,17 +216,6 @@ with mg.debug.record() as accepted:
 mg.viz.diff(refused, accepted, labels=("y += 1", "y = y + 1"))
 
 # %% [markdown]
-# The node checks the version **at use**, not at the write. At the write, nothing knows whether the backward will ever run. If it
-# does not run, the write does no harm:
-
-# %%
-y = x.exp()
-y += 1              # somebody has saved y; no error here
-print(show(y))      # and none later, if this is all that we wanted
-
-# %% [markdown]
-# The price is that the error is raised far from the line that caused it. More about this below.
-#
 # ## The source
 #
 # Here is the counter. Every write that the engine should notice calls `bump`:
@@ -376,6 +378,8 @@ with mg.debug():
 # 3. **Write to a copy**: `z = y.clone()`, then write to `z`. Clone *before* the write, and write to the clone.
 # 4. **Copy on demand.** Inside `mg.autograd.graph.allow_mutation_on_saved_tensors()`, each write first copies a tensor that a node
 #    has saved. The backward must run inside, too.
+#
+# ### Deeper: all four, run
 
 # %%
 def gradient(program):
@@ -526,7 +530,7 @@ def three(x):
 
 
 # %% tags=["hide-cell", "quiz"]
-judge(three, "Nobody needs h: x * 2 saves nothing of its result, and exp saves its own.")
+judge(three, "No node needs h: x * 2 saves nothing of its result, and exp saves its own.")
 
 
 # %% [markdown]
@@ -587,7 +591,7 @@ def seven(x):
 
 
 # %% tags=["hide-cell", "quiz"]
-judge(seven, "Three writes to total. A sum saves nothing: nobody needs what was there.")
+judge(seven, "Three writes to total. A sum saves nothing: no formula needs the old values.")
 
 
 # %% [markdown]
@@ -624,6 +628,8 @@ judge(eight, "relu_ saves its output, at the version after its own write: 1. "
 # output 0 of Exp, is at version 1; expected version 0 instead
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|

@@ -397,6 +397,8 @@ for event in multiplied.events:
         print(f"{event.kind:<8} {event.what}")
 
 # %% [markdown]
+# ### Deeper: a copy instead of a product
+#
 # Beside it is the same program with `v.copy_(w)` instead of `v.mul_(w)`. Both backwards walk over the same graph. Only the node
 # inside `CopySlices` differs, which is created just before the write: for `copy_` it saves nothing, and returns no gradient for
 # the middle.
@@ -517,6 +519,8 @@ for n in (10, 20, 40):
 # Output 0 of Split is a view and is being modified inplace.
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|

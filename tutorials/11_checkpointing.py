@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Checkpointing: recompute instead of saving
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** [tutorial
 # 1](01_derivative_to_graph.py) and [tutorial 2](02_the_engine.py); hooks on saved tensors ([tutorial 8](08_packing.py)) are
 # explained in a line. **Afterwards** you can trade memory for time with checkpoints, choose the number of segments, and name the
 # mistakes of a program that runs twice.
@@ -191,8 +191,7 @@ def in_segments(n, k, make=by_hand):
 for k in (1, 2, 4, 8, 16, 32, 64):
     peak, runs, g = measured(in_segments(64, k))
     assert mg.equal(g, right)
-    size = f"{peak:2} tensors, {4000 * peak:6} bytes at most"
-    print(f"{k:2} segments   {size}   {runs} layers run   {'#' * (peak // 3)}")
+    print(f"{k:2} segments   {peak:2} tensors at most   {runs} layers run")
 
 # %% [markdown]
 # Without checkpoints there were 64 tensors, and 64 layers ran. Both ends of the table are as bad as that. A single segment runs
@@ -241,16 +240,6 @@ y.sum().backward()
 print("backward:", ran["layer"], "layers run,", "right:", mg.equal(x.grad, right))
 
 # %% [markdown]
-# `checkpoint_sequential` cuts a list of functions into segments. It does not checkpoint the last segment: its backward comes
-# immediately, so a second run would save nothing.
-
-# %%
-x.grad, ran["layer"] = None, 0
-y = checkpoint_sequential([layer] * 64, 8, x, use_reentrant=False)
-y.sum().backward()
-print(ran["layer"], "layers run, right:", mg.equal(x.grad, right))
-
-# %% [markdown]
 # The graph has the same nodes as without a checkpoint. But each node keeps a `Holder` instead of a tensor. A Holder contains no
 # numbers; it says how to get the tensor:
 
@@ -261,6 +250,18 @@ mg.debug.saved(checked)
 
 # %%
 mg.viz.draw(checked, names={"u": u, "checked": checked})
+
+# %% [markdown]
+# ### Deeper: a list of functions
+#
+# `checkpoint_sequential` cuts a list of functions into segments. It does not checkpoint the last segment: its backward comes
+# immediately, so a second run would save nothing.
+
+# %%
+x.grad, ran["layer"] = None, 0
+y = checkpoint_sequential([layer] * 64, 8, x, use_reentrant=False)
+y.sum().backward()
+print(ran["layer"], "layers run, right:", mg.equal(x.grad, right))
 
 # %% [markdown]
 # ### Deeper: it stops early
@@ -336,6 +337,9 @@ with mg.debug.record() as recorded:
     checked = real(layers(2), u)
     checked.sum().backward()
 mg.viz.step(recorded)
+
+# %% [markdown]
+# ### Deeper: as a table, and side by side
 
 # %%
 for event in recorded.events:
@@ -500,6 +504,8 @@ mg.utils.source.source_of("utils/_checkpoint/frames.py", "Frame.run_again")
 mg.utils.source.source_of("utils/_checkpoint/frames.py", "Run.__call__")
 
 # %% [markdown]
+# ### Deeper: the other kind
+#
 # And the other kind, our `Rerun`:
 
 # %%
@@ -526,6 +532,12 @@ mg.utils.source.source_of("utils/_checkpoint/reentrant.py", "CheckpointFunction.
 # >>> y.sum().backward()
 # >>> torch.equal(x.grad, plain), len(runs)
 # (True, 15)
+#
+# ```
+#
+# ### Deeper: reentrant, and where it is in PyTorch
+#
+# ```python
 # >>> runs.clear()
 # >>> hidden = checkpoint(layers, x, use_reentrant=True)
 # >>> hidden.sum().backward()
@@ -537,11 +549,11 @@ mg.utils.source.source_of("utils/_checkpoint/reentrant.py", "CheckpointFunction.
 # | mechanism | minigrad, in `minigrad/utils` | PyTorch, in [`torch/utils/checkpoint.py`][checkpoint.py] |
 # |---|---|---|
 # | the two kinds | `checkpoint.py`, `checkpoint` | `checkpoint` |
-# | one call, and what it has to keep | `_checkpoint/frames.py`, `Frame` | `_CheckpointFrame` |
+# | one call, and what it must keep | `_checkpoint/frames.py`, `Frame` | `_CheckpointFrame` |
 # | the place of a tensor | the same file, `Holder` | `_Holder` |
 # | the hooks of the first run | the same file, `Frame.pack`, `Frame.value` | `_checkpoint_hook` |
 # | the hook of the second run | the same file, `Run` | `_recomputation_hook` |
-# | breaking it off | the same file, `Stop` | `_StopRecomputationError` |
+# | stopping early | the same file, `Stop` | `_StopRecomputationError` |
 # | reentrant | `_checkpoint/reentrant.py`, `CheckpointFunction` | `CheckpointFunction` |
 # | selective | `_checkpoint/selective.py` | `create_selective_checkpoint_contexts` |
 #
@@ -568,16 +580,6 @@ with mg.testing.expect_error(RuntimeError, code="MG-E160"):
     y.sum().backward()
 
 # %% [markdown]
-# If there are as many, but of other shapes, that is noticed too:
-
-# %%
-scale = [mg.ones(2)]
-y = checkpoint(lambda h: (h * scale[0]).sin(), u, use_reentrant=False)
-scale[0] = mg.ones(3, 2)
-with mg.testing.expect_error(RuntimeError, code="MG-E161"):
-    y.sum().backward()
-
-# %% [markdown]
 # **The same, without an error.** If the shapes are right and only the numbers differ, minigrad does not notice. So pass values that
 # may change as tensor *arguments*: a write to an argument is noticed, as we will see. Random numbers from other sources, such as
 # Python's, are not repeated either:
@@ -593,6 +595,16 @@ print(f"is {t.grad.item():.4f}, should be {factor * math.cos(factor):.4f}")
 # %% [markdown]
 # ### Deeper: more cases
 #
+# **The second run saves as many tensors, but of other shapes.** That is noticed too:
+
+# %%
+scale = [mg.ones(2)]
+y = checkpoint(lambda h: (h * scale[0]).sin(), u, use_reentrant=False)
+scale[0] = mg.ones(3, 2)
+with mg.testing.expect_error(RuntimeError, code="MG-E161"):
+    y.sum().backward()
+
+# %% [markdown]
 # **The program writes to an argument.** The second run needs the old values of the arguments. Arguments are kept like saved tensors,
 # with their version ([tutorial 9](09_version_counters.py)). So every write to them is noticed:
 

@@ -229,6 +229,8 @@ for moment, arguments, of_h, of_x in log:
 # of the node, the node, hooks of the node, and is delivered. A gradient of a leaf x passes tensor hooks, pre-hooks, the
 # addition to x.grad, post-accumulate hooks and hooks of the node.](pictures/railway.svg)
 #
+# ### Deeper: every stage multiplies
+#
 # **Predict.** Every stage of `h` now multiplies: its tensor hook by 10, the pre-hook by 100, the post-hook by 1000. The gradient
 # that arrives is 7. What are `h.grad` and `x.grad`?
 #
@@ -274,6 +276,9 @@ with mg.debug.record() as hooked:
     h.grad_fn.register_prehook(look)
     y.backward()
 mg.viz.step(hooked)
+
+# %% [markdown]
+# ### Deeper: as a table
 
 # %%
 for event in hooked.events:
@@ -455,12 +460,12 @@ def forward(matrices, seen=None):
 
 norms = []
 forward(layers, norms).backward()
-for i, norm in norms:
-    print(f"layer {i:2}   {norm:8.1f}   {'#' * round(norm ** 0.5)}")
+print("norms, from layer 11 to layer 0:", *[f"{norm:.1f}" for _, norm in norms])
+mg.viz.bars({f"layer {i}": norm for i, norm in norms}, "norm of the gradient")
 
 # %% [markdown]
 # The last layer comes first, since a backward goes from the end to the beginning. On its way, the gradient has grown by a factor of
-# about fifty.
+# about sixteen.
 #
 # Note the `i=i`. A lambda looks up names when it is called, so without it all hooks would report layer 11. Note also `.item()`: the
 # log keeps a number, and no tensor.
@@ -565,6 +570,8 @@ mg.utils.source.source_of("_core/graph/hooks.py", "run_tensor_hooks")
 # afterwards  tensor(21.)
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad, in `minigrad/_core` | PyTorch, in `torch/csrc/autograd` |
 # |---|---|---|

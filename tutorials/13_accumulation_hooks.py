@@ -162,6 +162,8 @@ print(f"at most {most / MIB:.0f} MiB of gradients")
 print("the same weights:", all([bool((a == b).all()) for a, b in zip(usual, stepped)]))
 
 # %% [markdown]
+# ### Deeper: all memory, measured
+#
 # The count looks at `.grad` only. What does the backward really take? `tracemalloc` counts all memory that Python and NumPy ask
 # for:
 
@@ -215,12 +217,12 @@ for _ in range(3):
 #
 # A product saves its factors: the formula for the gradient of $h_{k-1}$ needs $W_k$ ([tutorial 7](07_saved_tensors.py)). If the step changed
 # $W_k$ first, that gradient would be wrong. (minigrad would notice: writes are counted, and the count is compared when a saved
-# tensor is used, [tutorial 9](09_version_counters.py).) So when exactly does a leaf have its turn?
+# tensor is used, [tutorial 9](09_version_counters.py).) So when exactly does the node of a leaf run?
 #
-# Like every node, an `AccumulateGrad` waits until *all* its gradients have arrived. All nodes through which a gradient flows
-# to $W_k$ have run by then, and each has used what it has saved. For a weight that is used twice that is after the second of its
-# uses. And as soon as it waits for nothing more, it runs before all other nodes that are ready. (Of these the one made last goes
-# first, and an `AccumulateGrad` counts as later than all: [tutorial 2](02_the_engine.py).)
+# Like every node, an `AccumulateGrad` waits until *all* its gradients have arrived. All nodes through which a gradient flows to
+# $W_k$ have run by then, and each has used what it has saved. For a weight that is used twice, this is after the second use. When
+# it waits for nothing more, it runs before all other nodes that are ready. (Of these, the node that was made last runs first, and
+# an `AccumulateGrad` counts as later than all others: [tutorial 2](02_the_engine.py).)
 
 # %%
 W1, W2 = new_weights(layers=2, n=2)
@@ -247,8 +249,8 @@ for event in r.events:
         print("   ", event.data["function"])
 
 # %% [markdown]
-# $W_2$ has its turn when its product has run, while the first layer is still to come. That is what makes the memory fall:
-# gradients come one by one, and so they can go one by one.
+# The step of $W_2$ runs when its product has run, before the first layer. So the gradients are complete one after the other,
+# and can be freed one after the other. This keeps the memory low.
 #
 # ## Deeper: several gradients at once
 #
@@ -389,6 +391,8 @@ with mg.debug.record(W1=W1, W2=W2, loss=loss) as r:
 mg.viz.step(r)
 
 # %% [markdown]
+# ### Deeper: side by side with the usual order
+#
 # Beside it is the usual order. On the left the hooks and their writes are inside the backward, on the right the steps come after it.
 # Everything else is the same, including the numbers:
 
@@ -471,6 +475,8 @@ mg.utils.source.source_of("autograd/graph.py", "get_gradient_edge")
 # (tensor(1.),)
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
@@ -569,7 +575,7 @@ print("the norm of all gradients:", mg.nn.utils.clip_grad_norm_(weights, 1.0).it
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
-get_edge(w).node.register_hook(lambda *grads: print("a hook on a node that nobody held"))
+get_edge(w).node.register_hook(lambda *grads: print("a hook on a node that is freed"))
 (w * w).sum().backward()
 node = get_edge(w).node
 node.register_hook(lambda *grads: print("a hook on a node that we hold"))

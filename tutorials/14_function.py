@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Function, and the five ways it goes wrong
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** for implementers. **You need** [tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** for implementers. **You need** [tutorial
 # 1](01_derivative_to_graph.py), saved tensors ([tutorial 7](07_saved_tensors.py)) and version counters ([tutorial
 # 9](09_version_counters.py)). **Afterwards** you can write an operation with its own derivative, name five mistakes that are easily
 # made, and check your formulas.
@@ -21,7 +21,7 @@
 # **The question.** We have an operation, and we know its derivative better than the chain rule does. How do we put it into the
 # graph? And what does the engine believe without checking it?
 #
-# Our example is the *softplus*, which is close to 0 for negative $x$, close to $x$ for positive, and smooth between:
+# Our example is the *softplus*, which is close to 0 for negative $x$, close to $x$ for positive $x$, and smooth in between:
 #
 # $$ f(x) = \ln(1 + e^x), \quad f'(x) = \sigma(x), $$
 #
@@ -49,7 +49,7 @@ print("gradient:", [f"{v:.4f}" for v in x.grad.tolist()])
 # ## Two methods
 #
 # A `Function` is a class with two static methods. `forward` computes the result. `backward` gets the gradient of the result, and
-# returns that of the input. `ctx` is where the one leaves things for the other.
+# returns the gradient of the input. What `forward` stores on `ctx`, `backward` can read.
 
 # %%
 class Softplus(mg.autograd.Function):
@@ -97,8 +97,8 @@ print("saved:", node.saved_tensors[0] is x)
 #
 # ### Deeper: forward is not recorded
 #
-# `forward` runs with gradients disabled. How it computes leaves no trace, so it may use NumPy, loops, or writes in place into its
-# own tensors. That is the gain. It is also the price: nobody but us knows the derivative now.
+# `forward` runs with gradients disabled. The graph has no trace of how it computes, so it may use NumPy, loops, or writes in place
+# into its own tensors. That is the gain. It is also the price: only we know the derivative now.
 
 # %%
 class Spy(mg.autograd.Function):
@@ -121,7 +121,7 @@ print("outside: is recorded", mg.is_grad_enabled(), "  y requires grad", y.requi
 # ## Arguments that are not tensors, and setup_context
 #
 # The general softplus has a number $\beta$ that says how sharp the bend is: $f(x) = \ln(1 + e^{\beta x})/\beta$, with $f'(x) =
-# \sigma(\beta x)$. `forward` may have any arguments. What is no tensor can be noted on `ctx` as it is.
+# \sigma(\beta x)$. `forward` may have any arguments. An argument that is not a tensor can be stored on `ctx` directly.
 #
 # This time we split the work in three. If there is a `setup_context`, then `forward` gets no `ctx`, and is an ordinary function.
 # `setup_context` is called after it, with all arguments and the result:
@@ -153,8 +153,8 @@ y = Softplus.apply(x, 2.0)
 print("beta:", y.grad_fn.beta, "  needs a gradient:", y.grad_fn.needs_input_grad)
 
 # %% [markdown]
-# `backward` returns *one value per argument* of `forward`. For what is no tensor that is None. `ctx.needs_input_grad` says which
-# of the arguments want a gradient.
+# `backward` returns *one value per argument* of `forward`. For an argument that is not a tensor, it is None. `ctx.needs_input_grad`
+# says which arguments need a gradient.
 #
 # ### Deeper: tensors in a list
 #
@@ -175,10 +175,10 @@ print(Total.apply([x, x]).requires_grad)
 #
 # ### Deeper: jvp, for forward mode
 #
-# The method `jvp` is for the other direction, forward mode ([tutorial 15](15_forward_mode.py)): it gets the tangents of the arguments, which
-# say how fast each of them moves, and returns that of the result.
-# It finds what `save_for_forward` was given. It runs during `apply`, so nothing is kept. Without it, forward mode through the
-# Function is an error, and backward mode works all the same.
+# The method `jvp` is for the other direction, forward mode ([tutorial 15](15_forward_mode.py)): it gets the tangents of the
+# arguments, which say how fast each of them moves, and returns the tangent of the result. It reads what `save_for_forward` has
+# saved. It runs during `apply`, so nothing is kept. Without it, forward mode through the Function is an error, and backward mode
+# works all the same.
 
 # %%
 with mg.autograd.forward_ad.dual_level():
@@ -376,7 +376,12 @@ for r in (saved, attribute):
 #
 # ## Way 2: the wrong number of gradients, or the wrong shape
 #
-# One value per argument, and the shape of each is that of its argument. The first is counted:
+# `backward` returns one value per argument, and the shape of each is that of its argument. Both are checked when the backward runs, so
+# you get an error. An exchange of two gradients of one shape is not noticed: only `gradcheck` finds it.
+#
+# ### Deeper: the number
+#
+# Here one value is missing:
 
 # %%
 class ScaleWrong(mg.autograd.Function):
@@ -487,7 +492,12 @@ with mg.testing.expect_error(RuntimeError, code="MG-E260"):
 # ## Way 3: an in-place write without mark_dirty
 #
 # `forward` may write to its input. But the input has its own history, and another node may have saved its old value. So you must
-# report the write with `mark_dirty`. This Function does not:
+# report the write with `ctx.mark_dirty(x)`. If you do not, `x` keeps its old node. Then a gradient through `x` does not take the write
+# into account, without an error.
+#
+# ### Deeper: with and without mark_dirty
+#
+# The first of these two Functions does not report its write:
 
 # %%
 class DoubleWrong(mg.autograd.Function):
@@ -521,7 +531,7 @@ for function in (DoubleWrong, Double):
 #
 # ### Deeper: the conditions of mark_dirty
 #
-# Marking has conditions, and they are checked. The input must be returned, and it must not be a leaf that wants a gradient:
+# Marking has conditions, and they are checked. The input must be returned, and it must not be a leaf that requires a gradient:
 
 # %%
 w = mg.tensor([1.0, 2.0], requires_grad=True)
@@ -532,7 +542,7 @@ print(w)
 # %% [markdown]
 # Look at the numbers. The check comes after `forward`, so the write has already happened.
 #
-# `mark_dirty` also counts the version up. That matters if the write goes past the counter, by `.data` or through NumPy. The square
+# `mark_dirty` also increments the version. This matters if the write is not counted, as by `.data` or through NumPy. The square
 # of `h` needs the old `h`, and after this write its gradient cannot be right:
 
 # %%
@@ -679,7 +689,10 @@ with mg.testing.expect_error(RuntimeError, code="MG-E147"):
 # %% [markdown]
 # ## Way 5: wrong assumptions about the incoming gradients
 #
-# Other nodes compute the gradients that `backward` gets. Three assumptions about them are wrong.
+# Other nodes compute the gradients that `backward` gets. Three assumptions about them are wrong: that there is always a gradient; that
+# it belongs only to you, so that you may write to it; and that all gradients which you return are needed.
+#
+# ### Deeper: a gradient that is None
 #
 # **"There is always a gradient."** `Both`, from the part about several results, returns a sine and a cosine, and the loss uses only
 # one of them. With `set_materialize_grads(False)` the undefined gradient of the other is None. This saves the zeros, and the products
@@ -1063,7 +1076,7 @@ check_relu.hints = [
     "After `forward`, the input is gone. Can you tell from the result where the input was "
     "positive?",
     "`ctx.mark_dirty(x)` announces the write. `clamp_(min=0)` writes. The result may be saved, "
-    "because nobody writes to it afterwards.",
+    "because nothing writes to it afterwards.",
     "In `forward`: announce, write, save `x`, return `x`. In `backward`: a mask, where the "
     "saved tensor is above 0, times `g`."]
 check_relu.wrong = {

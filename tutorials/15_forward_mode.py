@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Forward mode: derivatives that travel along
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** advanced. **You need** [tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** advanced. **You need** [tutorial
 # 1](01_derivative_to_graph.py), `create_graph` ([tutorial 5](05_double_backward.py)), and the product of a matrix and a vector.
 # **Afterwards** you can write forward mode in ten lines, compute a Jacobian by rows or by columns, choose the cheaper way, and
 # check a derivative.
@@ -124,7 +124,11 @@ print("tangent:", tangent)
 # %% [markdown]
 # The value without the tangent is called the **primal**. `y` has no node: nothing was recorded, since no input requires a
 # gradient. This is the great advantage of forward mode. A tangent exists only as long as its tensor, but reverse mode keeps the
-# saved tensors until the backward. A pack hook ([tutorial 8](08_packing.py)) counts the tensors that a chain of a thousand sines
+# saved tensors until the backward.
+#
+# ### Deeper: what each mode saves
+#
+# A pack hook ([tutorial 8](08_packing.py)) counts the tensors that a chain of a thousand sines
 # saves in each mode:
 
 # %%
@@ -175,7 +179,7 @@ print("u^T J =", uJ)
 # ```
 #
 # An identity connects the two: $u^{\mathsf T}(J v) = (u^{\mathsf T} J)\,v$ for every $u$ and $v$.
-# It is the cheapest way to compare a backward with forward mode:
+# It compares a backward with forward mode, cheaply:
 
 # %%
 print(f"{(u @ Jv).item():.4f}  {(uJ @ v).item():.4f}")
@@ -228,7 +232,12 @@ print(by_rows(f, p))
 #
 # </details>
 #
-# Let us count. `g` counts its calls, and the record shows where a backward begins.
+# A loss is one number and depends on millions of inputs. Therefore networks are trained in reverse mode. If a program computes a
+# curve from a few parameters, forward mode is cheaper.
+#
+# ### Deeper: the passes, counted
+#
+# `g` counts its calls, and the record shows where a backward begins.
 
 # %%
 def passes(jacobian, n, m):
@@ -251,9 +260,6 @@ for n, m in ((2, 3), (200, 1), (1, 200)):
           f"   by rows: {passes(by_rows, n, m)}")
 
 # %% [markdown]
-# A loss is one number and depends on millions of inputs. Therefore networks are trained in reverse mode. If a program computes a
-# curve from a few parameters, forward mode is cheaper.
-#
 # ### Deeper: jacrev and jacfwd
 #
 # `mg.func.jacrev` and `mg.func.jacfwd` do the same as these two functions, for all shapes and for trees of tensors.
@@ -341,8 +347,11 @@ for product in (reverse_over_reverse, forward_over_reverse):
     print(f"{product.__name__:<21} H v = {product(h, p, v)}")
 
 # %% [markdown]
-# Reverse over reverse computes $v^{\mathsf T} H$, and forward over reverse $H v$. A Hessian is symmetric, so the two are equal. $n$
-# such products give the whole Hessian. `mg.func.hessian` computes it as `jacfwd(jacrev(h))`.
+# Reverse over reverse computes $v^{\mathsf T} H$, and forward over reverse $H v$. A Hessian is symmetric, so the two are equal.
+#
+# ### Deeper: all of the Hessian
+#
+# $n$ such products give the whole Hessian. `mg.func.hessian` computes it as `jacfwd(jacrev(h))`.
 
 # %%
 print(mg.func.hessian(h)(p))
@@ -576,8 +585,6 @@ mg.utils.source.source_of("autograd/_gradcheck/numerical.py", "difference")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# The names and the numbers are the same:
-#
 # ```python
 # >>> import torch
 # >>> import torch.autograd.forward_ad as fwAD
@@ -606,6 +613,8 @@ mg.utils.source.source_of("autograd/_gradcheck/numerical.py", "difference")
 # True
 #
 # ```
+#
+# ### Deeper: where it is in PyTorch
 #
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
@@ -638,10 +647,11 @@ with mg.testing.expect_error(RuntimeError, code="MG-E291"):
             pass
 
 # %% [markdown]
-# Use forward mode over a backward instead, as above. (`mg.func.jvp` may be nested, like `torch.func.jvp`. In minigrad the inner call
-# then uses two backwards instead of a level.)
+# Use forward mode over a backward instead, as above.
 #
 # ### Deeper: more cases
+#
+# (`mg.func.jvp` may be nested, like `torch.func.jvp`. In minigrad the inner call then uses two backwards instead of a level.)
 #
 # **A tangent of another shape.** A tangent says how each element moves, so it has the shape of the tensor:
 

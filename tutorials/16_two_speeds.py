@@ -734,6 +734,8 @@ print("...\n", *fields.splitlines()[:9], sep="\n")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | minigrad | PyTorch |
 # |---|---|---|
 # | the engine | `_core/engine/execute.py`, `_core/engine/graph_task.py` | [`torch/csrc/autograd/engine.cpp`][engine] |

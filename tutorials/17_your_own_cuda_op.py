@@ -285,6 +285,8 @@ mg.utils.source.source_of("cuda/_numba.py", "as_numba")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | mechanism | in `minigrad` | PyTorch |
 # |---|---|---|
 # | the operation | `library/_custom_ops.py` | [`torch/_library/custom_ops.py`][custom_ops.py] |

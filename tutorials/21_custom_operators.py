@@ -13,7 +13,7 @@
 # %% [markdown]
 # # An operator of your own: any function, one node
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** saved tensors ([tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** saved tensors ([tutorial
 # 7](07_saved_tensors.py)) and the three methods of a `Function` ([tutorial 14](14_function.py)); no C, and no GPU.
 # **Afterwards** you can put a function of NumPy, SciPy or numba into the graph, give it a derivative, and test that it keeps its promises.
 #
@@ -71,13 +71,7 @@ def leak_of_tensors(x, a):
 
 
 def count_nodes(tensor):
-    seen, to_do = {tensor.grad_fn}, [tensor.grad_fn]
-    while to_do:
-        for node, _ in to_do.pop().next_functions:
-            if node is not None and node not in seen and node.name() != "AccumulateGrad":
-                seen.add(node)
-                to_do.append(node)
-    return len(seen)
+    return sum([op != "AccumulateGrad" for op in mg.viz.draw(tensor).nodes.values()])
 
 
 slow = leak_of_tensors(x, a)
@@ -155,7 +149,7 @@ with mg.testing.expect_error(RuntimeError, code="MG-E276"):
 #
 # $$ \lambda_t = \bar y_t + a\,\lambda_{t+1}, \qquad \bar x_t = \lambda_t, \qquad \bar a = \sum_t \lambda_t\,y_{t-1} . $$
 #
-# What does the backward need from the forward? $\lambda$ needs $a$, and $\bar a$ needs the *result* $y$ as well. Nobody needs
+# What does the backward need from the forward? $\lambda$ needs $a$, and $\bar a$ needs the *result* $y$ as well. No formula needs
 # $x$. `setup_context` runs after the function, and saves. `ctx.needs_input_grad` tells it which gradients will be wanted:
 
 # %%
@@ -246,7 +240,7 @@ leak.register_autograd(backward, setup_context=setup_context)       # the right 
 #
 # ## opcheck
 #
-# An operator makes promises that nobody checks in a call, because this would be slow: that it writes only to what it says, and
+# An operator makes promises that a call does not check, because this would be slow: that it writes only to what it says, and
 # that an output which requires a gradient has a formula. `opcheck` runs it on copies of sample arguments. The two tests of the
 # derivatives must be named:
 
@@ -261,7 +255,7 @@ print(derivatives)
 # The second derivative is right because `backward` computes with operations that have derivatives: `flip`, a product, a sum, and
 # `leak` itself.
 #
-# ## Lists of tensors
+# ## Deeper: lists of tensors
 #
 # A list in the schema is a list in the formula. Tensors in a list take part in the graph, each with its own {doc}`edge
 # </notes/glossary>`, and `needs_input_grad` has the same form. (In a `Function`, tensors in a list are constants.)
@@ -301,7 +295,7 @@ print(total.item(), p.grad, q.grad)
 #
 # </details>
 #
-# ## Another implementation: numba, SciPy
+# ## Deeper: another implementation: numba, SciPy
 #
 # The loop in Python is slow. The formula does not depend on *how* the forward is computed, so we can exchange the {doc}`kernel
 # </notes/glossary>`. numba compiles the loop as it is. SciPy has it as a filter. Where a package is not installed, the cell says
@@ -339,7 +333,7 @@ else:
     print("SciPy:", leak(x, a).tolist())
 
 # %% [markdown]
-# ## Operators that write
+# ## Deeper: operators that write
 #
 # An operator may write to an argument, if it says so. Each call then increments the {doc}`version </notes/glossary>` of that
 # tensor, even if NumPy does the writing. So a node that has saved it notices ([tutorial 9](09_version_counters.py)):
@@ -368,8 +362,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E276"):
 # %% [markdown]
 # ## Step by step
 #
-# The backward of `leak` calls `leak`. Watch the node unpack what it saved; the inner call makes no node, since nobody asked for a
-# second derivative:
+# The backward of `leak` calls `leak`. Watch the node unpack what it saved; the inner call makes no node, since no second derivative
+# is needed:
 
 # %%
 with mg.debug.record() as r:
@@ -492,6 +486,8 @@ print(x.grad, a.grad.item())
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | | in `minigrad` | PyTorch |
 # |---|---|---|
 # | the operator | `library/_custom_ops.py`, `CustomOpDef` | [`torch/_library/custom_ops.py`][custom_ops] |
@@ -519,7 +515,7 @@ with mg.testing.expect_error(ValueError, code="MG-E270"):
 
 # %% [markdown]
 # **The result is an argument.** `relu` of positive numbers could return its input. But then a write to the result changes the
-# input, and no graph knows it. So a call raises, and `clone()` mends it:
+# input, and no graph knows it. So a call raises. Return `x.clone()` instead:
 
 # %%
 @custom_op("tutorial::lazy_relu", mutates_args=())
@@ -685,7 +681,7 @@ check_running(running_solution)
 # %% [markdown]
 # **3. An operator that is its own backward.** $x$ solves $A x = b$. For this, $\bar b$ solves $A^\top \bar b = \bar x$, and $\bar
 # A = -\bar b\,x^\top$. Write `make_solve()`. It returns an operator `solve(A, b)` that computes with `np.linalg.solve`, for a
-# matrix and a vector. The second derivative must be right as well, and $\bar A$ should be None if nobody needs it.
+# matrix and a vector. The second derivative must be right as well, and $\bar A$ should be None if it is not needed.
 
 # %%
 def make_solve():
@@ -704,7 +700,7 @@ def check_solve(make_solve):
     assert mg.autograd.gradcheck(solve, (A, b)), "the first derivative"
     assert mg.autograd.gradgradcheck(solve, (A, b)), "the second derivative"
     of_A, *_ = solve(A.detach(), b).grad_fn.apply(mg.ones(2, dtype=mg.float64))
-    assert of_A is None, "the gradient of A was computed, and nobody needs it"
+    assert of_A is None, "the gradient of A was computed, but is not needed"
     assert opcheck(solve, (A, b))
     print("right")
 
@@ -715,12 +711,12 @@ check_solve.hints = [
     "Write the three parts: the operator with `custom_op`, a `setup_context` that saves `A` "
     "and the result, and a `backward`. `ctx.needs_input_grad` says what is needed.",
     "In `backward`, the gradient of `b` is `solve(A.t(), g)`: the operator calls itself. The "
-    "gradient of `A` is the negative outer product of it and `x`. If nobody needs it, return "
+    "gradient of `A` is the negative outer product of it and `x`. If it is not needed, return "
     "None there."]
 check_solve.wrong = {
     "the sign is wrong": "The formula for the gradient of `A` has a minus.",
     "Jacobian mismatch": "The gradient of `b` solves an equation with the *transpose* of `A`.",
-    "the gradient of A was computed, and nobody needs it":
+    "the gradient of A was computed, but is not needed":
         "Ask `ctx.needs_input_grad[0]` before you compute it.",
     "MG-E115":
         "NumPy cannot be differentiated. Call your operator in `backward`, and there is a "

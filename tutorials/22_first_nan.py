@@ -13,12 +13,12 @@
 # %% [markdown]
 # # The first nan: anomaly mode
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** the graph ([tutorial
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** the graph ([tutorial
 # 1](01_derivative_to_graph.py)), and hooks only for the folded parts ([tutorial 12](12_hooks.py)). **Afterwards** you can find
 # the line of a program whose derivative is nan, say why it is, and write it so that it is not.
 #
 # **The question.** The loss was 2, and in the next step it is nan, and so are all parameters. The step before looked fine. Which
-# line is to blame?
+# line is the cause?
 #
 # Our example places three points in the plane. Their distances should be the `wanted` ones. Points 1 and 2 happen to start at the
 # same place:
@@ -151,6 +151,11 @@ loss = stress(start())
 assert first_nan(loss.backward) is None
 
 # %% [markdown]
+# A traceback for each node and a test of each gradient make a program slower. Turn the mode on when you look for a mistake, and
+# off again. `mg.autograd.detect_anomaly()` is the same as a context manager only, and begins with a warning about this price.
+#
+# ### Deeper: the note
+#
 # And here is the note itself. It is a list of strings, the traceback of the call, with the innermost call last:
 
 # %%
@@ -162,12 +167,9 @@ print(noted)
 assert noted == "y = x.sqrt()" and x.sqrt().grad_fn.metadata == {}
 
 # %% [markdown]
-# A traceback for each node and a test of each gradient make a program slower. Turn the mode on when you look for a mistake, and
-# off again. `mg.autograd.detect_anomaly()` is the same as a context manager only, and begins with a warning about this price.
-#
 # ## where, and the branch not taken
 #
-# The obvious way to mend a root at 0 is to ask first:
+# The obvious way to correct a root at 0 is to ask first:
 
 # %%
 def masked(x):
@@ -186,7 +188,8 @@ assert found == "return mg.where(x > 0, x.sqrt(), mg.zeros_like(x))"
 # to the branch that was not taken. Then the root multiplies this 0 by its infinite slope. A 0 says "this does not matter", but
 # arithmetic does not know that.
 #
-# The mend is to ask **before** the function: give it an argument at which its slope is finite. This is called the *double where*.
+# The solution is to ask **before** the function: give it an argument at which its slope is finite. This is called the *double
+# where*.
 
 # %%
 def masked_twice(x):
@@ -199,6 +202,8 @@ assert masked_twice(x).tolist() == [0.0, 2.0]
 assert gradient(masked_twice, 0.0, 4.0) == [0.0, 0.25]
 
 # %% [markdown]
+# ### Deeper: it is the slope that counts
+#
 # **Predict.** `mg.where(x > 0, x.log(), 0)` at $x = -1$. The logarithm of -1 is nan in the forward. What is the gradient?
 #
 # <details><summary>Answer</summary>
@@ -215,7 +220,7 @@ print(of_log, of_root)
 assert of_log == [0.0] and math.isnan(of_root[0])
 
 # %% [markdown]
-# ## A nan that cancels
+# ## Deeper: a nan that cancels
 #
 # The mode stops at the first nan in *any* gradient. But not each nan reaches a parameter. In this program, `where` comes first,
 # and the root of 0 makes a nan, as before. Then the backward of `where` replaces it by 0, since that branch does not depend on
@@ -234,7 +239,7 @@ assert found == "return positive.sqrt() * (x > 0)"
 
 # %% [markdown]
 # The gradient is right, and the mode raises an error. So an error of the mode means "here is a nan", and not "your gradient is
-# wrong". Mend it anyway: the next change may let the nan through. If you want only the tracebacks, for another error, use
+# wrong". Correct it anyway: the next change may let the nan through. If you want only the tracebacks, for another error, use
 # `check_nan=False`.
 #
 # ## What the mode does not see
@@ -274,11 +279,11 @@ with NanOfTheForward(), mg.testing.expect_error(ArithmeticError):
 # %% [markdown]
 # ## The usual causes
 #
-# In the left column, the gradient of `x` has a nan. The right column is the same formula, mended:
+# In the left column, the gradient of `x` has a nan. The right column is the same formula, corrected:
 
 # %%
 f = mg.nn.functional
-CAUSES = [          # what, the values of x, with nan, mended
+CAUSES = [          # what, the values of x, with nan, corrected
     ("a length at 0", (0.0, 0.0), lambda x: (x * x).sum().sqrt(), lambda x: x.norm()),
     ("a direction at 0", (0.0, 0.0), lambda x: x / x.norm(),
      lambda x: f.normalize(x, dim=0)),
@@ -341,7 +346,7 @@ assert seen[-1] == "SqrtBackward0   [0, 1] -> [nan, 0.25]"
 # %% [markdown]
 # ## The source
 #
-# A new node notes its place. This runs for each node, so the first lines leave when no mode is on:
+# A new node notes its place. This runs for each node, so the first lines return if no mode is on:
 
 # %%
 mg.utils.source.source_of("_core/graph/anomaly.py", "note_creation")
@@ -401,6 +406,8 @@ assert len(told) == 2 and last[-1].strip() == "y = (x ** 1.5).sum()"
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | | in `minigrad` | PyTorch |
 # |---|---|---|
 # | the contexts | `autograd/anomaly_mode.py` | [`torch/autograd/anomaly_mode.py`][mode] |
@@ -431,8 +438,10 @@ print(mg.is_anomaly_enabled())
 assert not mg.is_anomaly_enabled()
 
 # %% [markdown]
+# ### Deeper: two wrong ways to correct it
+#
 # **The nan is removed where it is seen.** `nan_to_num` on the gradients, or a hook that writes zeros, hides the symptom. The
-# entry that made the nan has no right gradient, and from then on nobody will be told.
+# entry that made the nan has no right gradient, and from then on there is no message.
 #
 # **A small number is added in the wrong place.** `(s + 1e-12).sqrt()` has a finite slope at 0, and `s.sqrt() + 1e-12` has not:
 
@@ -533,14 +542,14 @@ def check_entropy(entropy):
 check_entropy.hints = [
     "Where does the nan come from, in the forward and in the backward? They have the same "
     "cause: the logarithm of 0.",
-    "`mg.where` behind the logarithm mends the forward only. The logarithm must not see the 0 "
+    "`mg.where` behind the logarithm corrects the forward only. The logarithm must not see the 0 "
     "at all.",
     "Choose twice with `mg.where`. Inside, put 1 where `p` is 0, and take the logarithm of "
     "that. Outside, choose 0 at the same places. Then sum, with a minus."]
 check_entropy.wrong = {
     "the entropy is nan": "`0 * log(0)` is 0 times -inf, a nan. Choose with `mg.where`.",
     "the gradient is [nan":
-        "The forward is mended, but a 0 still meets an infinite slope in the backward. Choose "
+        "The forward is correct, but a 0 still meets an infinite slope in the backward. Choose "
         "*before* the logarithm.",
     "and not 0":
         "A lower bound makes the slope large instead of infinite. Where `p` is 0, no gradient "

@@ -13,13 +13,13 @@
 # %% [markdown]
 # # Hooks on modules, and on several gradients at once
 #
-# **Time** 25 minutes, and as long again for the exercises. **Level** intermediate. **You need** tensor hooks and node hooks
+# **Time** 20 minutes, and as long again for the exercises. **Level** intermediate. **You need** tensor hooks and node hooks
 # ([tutorial 12](12_hooks.py)), and what a `Function` is ([tutorial 14](14_function.py)). **Afterwards** you can read or change
 # what goes into a module and what comes out, in the forward and in the backward, without a change of its code; and you know which
 # hook comes first, and when a hook is silently not called.
 #
-# **The question.** Somebody else wrote a network of many modules. We want to see the output of each, and the gradients at each,
-# without touching their code. And we want one function that gets the gradients of *all* parameters of a module. How?
+# **The question.** Another person wrote a network of many modules. We want to see the output of each, and the gradients at each,
+# without a change of the code. And we want one function that gets the gradients of *all* parameters of a module. How?
 #
 # Our example is so small that you can compute all gradients in your head. `Scale` multiplies by its parameter:
 #
@@ -201,7 +201,7 @@ print(x.grad.item(), net[2].weight.grad.item())
 assert x.grad.item() == 15 * 10 * 100 and net[2].weight.grad.item() == 6
 
 # %% [markdown]
-# ## Several arguments, and values that are not tensors
+# ## Deeper: several arguments, and values that are not tensors
 #
 # The tuples have one entry for each *positional* argument and each output. A value that is not a tensor has None in its place,
 # and so has an output that nothing depends on. A keyword argument has no entry, although its gradient is computed:
@@ -257,7 +257,7 @@ assert "should be a Tensor or a tuple of Tensors" in str(told[0].message)
 #
 # </details>
 #
-# ## Parameters are no inputs
+# ## Parameters are not inputs
 #
 # A backward hook gets the gradients of the arguments. The parameters of the module are not among them. So for "all gradients of a
 # module" we need another tool: `register_multi_grad_hook(tensors, f)`. It calls `f(grads)` *once per backward*, when the last of
@@ -277,7 +277,7 @@ assert sums == ["(10, 6)", "(2, None)"]
 # With `mode="any"`, it calls `f(grad)` with the *first* gradient that arrives: a signal that the backward has reached this group
 # of tensors.
 #
-# ### Its place in the order
+# ### Deeper: its place in the order
 #
 # It is made of tensor hooks, one on each tensor. So it takes its place among the tensor hooks *in the order of registration*: it
 # sees what earlier hooks have changed, and not what later ones will change.
@@ -312,7 +312,7 @@ assert h.grad.item() == 3000 and a.grad.item() == 3000
 # %% [markdown]
 # `k` was made later, so its node ran first, and "any" was called with its gradient.
 #
-# ### Before or after the gradients of the parameters?
+# ### Deeper: before or after the gradients of the parameters?
 #
 # When the backward hook of a module is called, are the gradients of its parameters in `.grad` already? Let us look:
 
@@ -407,6 +407,8 @@ mg.utils.source.source_of(HERE, "BackwardHook.call_hooks_at_inputs")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | | in `minigrad` | PyTorch |
 # |---|---|---|
 # | the call of a module with hooks | `nn/modules/_hooks.py`, `call_with_hooks` | [`torch/nn/modules/module.py`][module], `_call_impl` |
@@ -466,6 +468,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E245"):
 # **The hook is not called.** There are five reasons: `forward` was called directly; the forward ran before the hook was
 # registered; the module returned a list or a dict; `grad(loss, parameters)` does not need the gradient of the module's input; or
 # the loss does not depend on the output. More about hooks that fail: {doc}`/errors/hooks`.
+#
+# ### Deeper: a module that is used twice
 #
 # **It is called more often than expected.** A module that is used twice has two ends of each kind for each call. Its hooks are
 # called once per *call*, and not once per backward:
@@ -689,7 +693,7 @@ check_norms(watch_norms_solution)
 #   replace the arguments.
 # * A **full backward hook** gets a tuple for the inputs and one for the outputs. It works by two added nodes, one at each end.
 # * Hooks of modules are like brackets: `outer`, `inner`, `inner`, `outer`, in the forward and in the backward.
-# * None stands for a value that is no tensor. Keyword arguments, lists and dicts are not seen.
+# * None stands for a value that is not a tensor. Keyword arguments, lists and dicts are not seen.
 # * After a backward hook, the output is a view that must not be written to. After a forward hook, what you stored may be
 #   overwritten.
 # * `register_multi_grad_hook` is for **parameters**: once per backward, with all gradients or the first. It takes its place among

@@ -19,8 +19,8 @@
 # or the product of either with a vector; treat a network as a function of its parameters; and compute one gradient for each
 # example of a batch.
 #
-# **The question.** Somebody wrote a function, and never thought of gradients: no `requires_grad`, no `backward`. Can we get its
-# derivatives from outside, without a change and without a trace in its arguments?
+# **The question.** There is a function that was written without a thought of gradients: no `requires_grad`, no `backward`. Can we
+# get its derivatives from outside, without a change and without a trace in its arguments?
 #
 # Our example is a narrow, bent valley. Its lowest point is $(1, 1)$, and we stand at $(1, 2)$, on the slope:
 #
@@ -49,7 +49,7 @@ assert residuals(p).tolist() == [0, 10] and height(p).item() == 100
 # %% [markdown]
 # ## By hand
 #
-# `p` requires no gradient. To change that is the obvious way: call `p.requires_grad_()`, then `backward()`. But then every later
+# `p` requires no gradient. The obvious way is to change this: call `p.requires_grad_()`, then `backward()`. But then every later
 # computation with `p` is recorded, and `.grad` adds up over the calls. Better is a new {doc}`leaf </notes/glossary>` for this
 # purpose, and `grad`, which returns the gradient instead of storing it:
 
@@ -233,8 +233,8 @@ assert mg.allclose(grads["bias"], mg.tensor([1 / 3])) and net.weight.grad is Non
 # %% [markdown]
 # ## A gradient for each example
 #
-# The loss of a batch is a mean, so its gradient is the mean of the gradients of the examples. From the mean, nobody can get the
-# single ones back. But sometimes you need them: to find the example that disturbs the training, or to limit the influence of
+# The loss of a batch is a mean, so its gradient is the mean of the gradients of the examples. The single gradients cannot be found
+# from the mean. But sometimes you need them: to find the example that disturbs the training, or to limit the influence of
 # each.
 #
 # **Predict.** Could you call `backward()` on the batch and read the gradients of the examples anywhere in the graph?
@@ -358,6 +358,8 @@ mg.utils.source.source_of("func/_reverse.py", "differentiate")
 #
 # ```
 #
+# ### Deeper: where it is in PyTorch
+#
 # | | in `minigrad` | PyTorch |
 # |---|---|---|
 # | derivatives of functions | `autograd/functional.py` | [`torch/autograd/functional.py`][functional] |
@@ -400,7 +402,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E253"):
     functional.jacobian(lambda p: p.detach() * 3, p, strict=True)
 
 # %% [markdown]
-# The first row is wrong, and `strict` accepts it. `mg.autograd.gradcheck` would find it.
+# `strict` accepts the wrong first row. `mg.autograd.gradcheck` would find it.
+#
+# ### Deeper: two more cases
 #
 # **The program writes to its argument.** The argument is a leaf now, and a leaf must not be overwritten. Let the program work on
 # a copy:

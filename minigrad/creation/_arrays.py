@@ -103,7 +103,7 @@ def check_range(array, dtype):
 
 
 def is_sequence(data):
-    """Whether `data` has elements in an order. Text is no sequence of numbers, and a class is no sequence."""
+    """Whether `data` has elements in an order. Text is not a sequence of numbers, and a class is not a sequence."""
     return isinstance(data, (list, tuple, range)) or (
         hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, bytes, Mapping, type)))
 
@@ -225,7 +225,7 @@ def sizes_of(data):
             break
         data = data[0]
     if isinstance(data, (str, bytes)):
-        raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is no number")
+        raise TensorValueError("MG-E306", f"too many dimensions {type(data).__name__!r}: it is not a number")
     return tuple(sizes)
 
 

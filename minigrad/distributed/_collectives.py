@@ -36,7 +36,7 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
         tensor (Tensor): contiguous; of one shape and dtype on all ranks.
         op (str): of `ReduceOp`.
         group (ProcessGroup, optional): the ranks; all if it is not given.
-        async_op (bool): return a `Work` at once.
+        async_op (bool): return a `Work` immediately.
 
     Returns:
         Work or None.

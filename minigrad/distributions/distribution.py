@@ -214,7 +214,7 @@ class Distribution:
             value (Tensor): its shape broadcasts with batch_shape + event_shape.
 
         Raises:
-            ValueError: `value` is no tensor, has the wrong shape, or lies outside the support.
+            ValueError: `value` is not a tensor, has the wrong shape, or lies outside the support.
         """
         raise self._missing("log_prob")
 

@@ -1,4 +1,4 @@
-"""``python -m minigrad.grading``: the parts, build homework sets, grade one submission or a class, score a part of one's own."""
+"""``python -m minigrad.grading``: the parts, build homework sets, grade one submission or a class, score a part of your own."""
 
 import argparse
 import importlib

@@ -56,7 +56,7 @@ def check_gradients(student, found, count, whose):
                             "where there is none", found=found)
     for i, grad in enumerate(found):
         if grad is not None and not isinstance(grad, TensorBase):
-            raise student.error(f"returned something that is no gradient, at position {i}, for {whose}",
+            raise student.error(f"returned something that is not a gradient, at position {i}, for {whose}",
                                 expected="a Tensor or None", found=grad)
     return found
 
@@ -73,7 +73,7 @@ def run_backward(student):
                 raise student.error(f"has called nodes {count} times, and the graph has {len(nodes)}",
                                     expected="one call for each node, when all its gradients have arrived")
             if not isinstance(node, Node):
-                raise student.error("called something that is no node", expected="call(node, *grads)", found=node)
+                raise student.error("called something that is not a node", expected="call(node, *grads)", found=node)
             return call(node, check_gradients(student, given, node_outputs(node), f"call() of {name_of(node)}"))
         found = student(roots, grads, call_checked) if inputs is None else student(roots, grads, call_checked, inputs)
         if inputs is None:
@@ -94,7 +94,7 @@ def count_dependencies(student):
             number = counts.get(node, 0 if node is root else None)
             if type(number) is not int or number < 0:
                 raise student.error(f"has no count for {name_of(node)}" if number is None else
-                                    f"returned a count for {name_of(node)} that is no number of edges",
+                                    f"returned a count for {name_of(node)} that is not a number of edges",
                                     expected="a number for each node behind the root, leaves too", found=number)
         return counts
 

@@ -58,7 +58,7 @@ def find_file(folder, name, newest=False):
     if folder.is_file() and folder.suffix in (".py", ".ipynb"):
         return folder, []
     if folder.is_file():
-        raise SubmissionError(f"{folder.name} is no script and no notebook")
+        raise SubmissionError(f"{folder.name} is neither a script nor a notebook")
     if not folder.is_dir():
         raise SubmissionError(f"there is no folder {folder.name}")
     there = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".ipynb") and path.is_file()
@@ -103,7 +103,8 @@ def read_cells(path):
         found = json.loads(text)["cells"]
         sources = ["".join(cell["source"]) for cell in found if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError) as error:
-        raise SubmissionError(f"{path.name} is no notebook ({type(error).__name__}: {error}); save it again in Jupyter") from None
+        kind = type(error).__name__
+        raise SubmissionError(f"{path.name} is not a notebook ({kind}: {error}); save it again in Jupyter") from None
     return [Cell(without_magics(source), f"{path.name}, code cell {i}") for i, source in enumerate(sources, 1)], messages
 
 

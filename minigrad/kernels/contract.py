@@ -369,7 +369,7 @@ class Kernels:
         self.recycle = next((s.RECYCLE for s in sources if hasattr(s, "RECYCLE")), None)
 
     def __getattr__(self, name):
-        """Read a late kernel from its source. Python calls this for a name that is no attribute yet."""
+        """Read a late kernel from its source. Python calls this for a name that is not an attribute yet."""
         if name not in self.__dict__.get("late", ()):
             raise AttributeError(f"the {self.__dict__.get('name')} kernels have no {name!r}")
         kernel = getattr(self.late[name], name)

@@ -1,7 +1,7 @@
 """The functions and methods whose modules `import minigrad` leaves out: they are imported with the first use of one of the names.
 
-Half of the time of the import was theirs, and a program uses a few of them. If a function is to be loaded at once, take its module
-out of these tables. ``tests/test_import.py`` compares the tables with the modules.
+Half of the time of the import was theirs, and a program uses a few of them. If a function should be loaded immediately, take its
+module out of these tables. ``tests/test_import.py`` compares the tables with the modules.
 """
 
 __all__ = ["FUNCTIONS", "IN_PLACE", "NO_METHODS", "UPCALLS"]

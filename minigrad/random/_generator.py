@@ -105,7 +105,7 @@ class Generator:
         """Go on from where `get_state` was called; returns this generator. PyTorch's states work as well.
 
         Raises:
-            TypeError: `new_state` is no tensor of bytes.
+            TypeError: `new_state` is not a tensor of bytes.
             RuntimeError: it is no state of a generator.
 
         >>> g = mg.Generator()

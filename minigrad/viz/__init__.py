@@ -1,4 +1,4 @@
-"""Pictures of the engine's work: step through a record, compare two records, draw a graph, draw a pipeline's schedule.
+"""Pictures of the engine's work: a record to step through, two records, a graph, a pipeline's schedule, numbers as bars.
 
     with mg.debug.record() as r:
         loss.backward()
@@ -6,6 +6,7 @@
     mg.viz.diff(a, b)           two records side by side                                _diff.py
     mg.viz.draw(loss)           the graph behind a tensor                               _draw.py
     mg.viz.schedule(found)      which rank of a pipeline did what, and when             _schedule.py
+    mg.viz.bars(numbers)        numbers as bars                                         _bars.py
 
 Each returns an object that a notebook shows as HTML and `print` as a table; its `save` writes a file. The HTML is one fragment with
 its own style, script and pictures. The browser fetches nothing, and the same program gives the same bytes.
@@ -14,7 +15,7 @@ Without a counterpart in PyTorch; the package torchviz draws graphs.
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minigrad._arguments import instance
@@ -22,12 +23,13 @@ from minigrad._debug.record import Record
 from minigrad.autograd.graph import Node
 from minigrad.errors import AutogradTypeError, TensorValueError
 from minigrad.tensor import Tensor
+from minigrad.viz._bars import Bars
 from minigrad.viz._diff import Diff
 from minigrad.viz._draw import Drawing
 from minigrad.viz._schedule import Schedule
 from minigrad.viz._step_through import Step
 
-__all__ = ["Diff", "Drawing", "Schedule", "Step", "diff", "draw", "schedule", "step"]
+__all__ = ["Bars", "Diff", "Drawing", "Schedule", "Step", "bars", "diff", "draw", "schedule", "step"]
 
 MOST = 1000         # the largest number of steps on a page, by default
 
@@ -205,6 +207,39 @@ def schedule(planned: Any = None, measured: Any = None, title: str = "") -> Sche
         raise TensorValueError("MG-E177", "viz.schedule() got neither a planned nor a measured schedule",
                                fix='mg.viz.schedule(simulate("1F1B", ranks=4, microbatches=8)), for example')
     return Schedule(planned, measured, title)
+
+
+def bars(numbers: Mapping[Any, float | Sequence[float]], title: str = "", names: Sequence[str] = ()) -> Bars:
+    """Show numbers as horizontal bars.
+
+    Args:
+        numbers (dict): label -> a number, or a pair of numbers to compare. A number is finite and at least 0.
+        title (str, optional): what the numbers are.
+        names (tuple of str, optional): the names of the two numbers, if each label has two.
+
+    Returns:
+        Bars: a notebook shows a picture, `print` lines of text; ``save(path)`` writes a page. `rows` has the numbers.
+
+    Raises:
+        TypeError: `numbers` is not a dict.
+        ValueError: a label has too many or too few numbers, a negative one, nan or an infinite one, or `names` are not two.
+
+    Without a counterpart in PyTorch.
+
+    >>> mg.viz.bars({"1 segment": 64, "8 segments": 15}, "tensors kept")
+    tensors kept
+     1 segment  64  ########################################
+    8 segments  15  #########
+    >>> mg.viz.bars({"begin": (8, 8), "end": (0, 8)}, "megabytes", names=("freed", "kept"))
+    megabytes
+    begin  freed  8  ########################################
+           kept   8  ########################################
+      end  freed  0
+           kept   8  ########################################
+    """
+    if len(names) not in (0, 2):
+        raise TensorValueError("MG-E177", f"viz.bars() expects the names of two numbers, or none, but got names={names!r}")
+    return Bars(instance(numbers, Mapping, "numbers", "bars"), title, names)
 
 
 def check_record(record, who):

@@ -1,4 +1,4 @@
-"""The formula of a node, with its numbers: what `compute` has computed, as one can check it on paper.
+"""The formula of a node, with its numbers: what `compute` has computed, as you can check it on paper.
 
     class Sin:                              z = sin x
         def vjp_x(g, x):                    dx = g cos(x) = 1 · cos(6) = 0.9602

@@ -7,7 +7,7 @@ import pytest
 
 import minigrad as mg
 from tools.docs import glossary, tutorials
-from tools.docs.paths import DOCS
+from tools.docs.paths import DOCS, READMES, ROOT
 
 
 def test_each_word_of_the_glossary_is_a_concept():
@@ -28,6 +28,17 @@ def test_the_tutorial_uses_the_word():
         assert path is None or last in path.read_text("utf-8").lower(), f"{word} in {path}"
 
 
+def test_a_word_that_no_tutorial_needs_is_explained_elsewhere():
+    """Or its row says that it is a word of the code. No row is empty."""
+    assert not re.search(r"^\| [^|]+ \|  \|", glossary.concepts(), re.MULTILINE)
+    assert len(re.findall(r"\| in the code only \|", glossary.concepts())) <= 2
+    for link, words in glossary.EXPLAINED.items():
+        title, page = re.findall(r"\[(.+)\]\((.+)\)", link)[0]
+        source = next((ROOT / name for name, place in READMES.items() if place == f"notes/{page}"), DOCS / "notes" / page)
+        text = source.read_text("utf-8")
+        assert f"# {title}\n" in text and not [word for word in words.split(", ") if word not in text], page
+
+
 def test_the_names_are_there():
     for name in glossary.PUBLIC:
         assert eval(name, {"mg": mg}) is not None
@@ -40,7 +51,7 @@ def test_links_lead_to_tutorials(page):
     found = set(re.findall(r"\(\.\./tutorials/(\w+\.py)\)", text))
     assert found and found <= {path.name for path in tutorials.scripts()}
     for name in re.findall(r"\]\((\w+\.md)\)", text):
-        assert name == "concepts.md" or (DOCS / "notes" / name).exists()
+        assert name == "concepts.md" or f"notes/{name}" in READMES.values() or (DOCS / "notes" / name).exists()
 
 
 def test_the_notation_is_linked():

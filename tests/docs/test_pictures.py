@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from tools.docs import drawing, pictures, tutorials
+from tools.docs import drawing, pictures, stage, tutorials
 from tools.docs.picture import DARK, LIGHT, Picture
 from tools.docs.pictures import PICTURES
 
@@ -99,3 +99,12 @@ def test_two_pictures_share_no_name():
     assert not ids[0] & ids[1]
     for rule in re.findall(r"([^{}]*)\{[^{}]*\}", first.partition("<style>")[2].partition("</style>")[0]):
         assert "#one" in rule or "@font-face" in rule, rule
+
+
+def test_the_page_about_speed_has_a_picture_of_the_saved_results():
+    page = stage.speed()
+    assert page.startswith("```{raw} html\n<div") and "1,000,000 numbers: " in page and "PyTorch: 1" in page
+
+
+def test_no_tutorial_prints_bars():
+    assert not [path.stem for path in tutorials.scripts() if re.search(r"""['"][#*=]['"] ?\* ?""", path.read_text("utf-8"))]

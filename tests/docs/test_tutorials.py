@@ -26,6 +26,7 @@ def each_of(scripts):
 
 
 each = each_of(SCRIPTS)
+APPENDICES = [path for path in SCRIPTS if path.stem.startswith(("16_", "17_"))]
 SECTIONS = ["**The question.**", "## Step by step", "## The source", "## The same in PyTorch", "## What goes wrong", "## Exercises",
             "## What to remember", "**Next:**"]
 
@@ -168,8 +169,9 @@ def test_a_first_reader_knows_what_it_takes(path):
 
 @each
 def test_a_core_is_read_at_one_sitting(path):
-    """What a first reader need not know is folded."""
-    assert reading.time(path)[0].minutes < 28
+    """What a first reader need not know is folded. 16 and 17 are appendices."""
+    limit = 28 if path in APPENDICES else 20
+    assert 15 <= reading.time(path)[0].minutes <= limit
 
 
 @each

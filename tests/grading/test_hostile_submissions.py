@@ -163,7 +163,7 @@ def test_notebook_with_unfinished_cell(tiny, server, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"cells": [{"cell_type": "code", "source": 3}]}'])
 def test_no_notebook(tiny, server, tmp_path, text):
     found = graded(tiny, server, tmp_path, text, "tiny.ipynb")
-    assert found["score"] == 0 and "is no notebook" in found["output"]
+    assert found["score"] == 0 and "is not a notebook" in found["output"]
 
 
 def test_script_with_syntax_error(tiny, server, tmp_path):

@@ -14,21 +14,25 @@ from html import escape
 from tools.docs import tutorials
 from tools.docs.paths import DOCS
 
-__all__ = ["PUBLIC", "TAUGHT", "anchor", "by_concept", "concepts", "explain", "identify", "rows", "taught", "write"]
+__all__ = ["EXPLAINED", "PUBLIC", "TAUGHT", "anchor", "by_concept", "concepts", "explain", "identify", "rows", "taught", "write"]
 
 PAGE = "notes/glossary"
 ROW = re.compile(r"^\| (\*\*.+?) \| (.+?) \| (.*?) ?\|$", re.MULTILINE)
 # Which tutorial teaches a concept that is no entry of the glossary, or whose entry names no tutorial.
-TAUGHT = {"0": "chain rule, gradient descent, loss", "1": "edge, grad_fn, node, sequence number",
-          "1b": "shape", "2": "dependencies, engine, graph task, ready queue, reentrant backward",
+TAUGHT = {"0": "chain rule, gradient descent, loss", "1": "edge, grad_fn, node, record, sequence number",
+          "1b": "shape", "2": "dependencies, engine, graph task, ready queue, reentrant backward, root",
           "3": "AccumulateGrad, accumulator, leaf, to accumulate, to steal a gradient", "4": "retain_graph, to release",
-          "5": "double backward, Hessian", "6": "inference tensor, mode, no_grad", "7": "to save",
+          "5": "double backward, Hessian", "6": "inference tensor, mode, no_grad", "7": "plan, to save",
           "8": "hook on saved tensors, pack hook, unpack hook", "9": "in-place op, version",
           "10": "offset, stale view, stride, to rebase",
           "11": "checkpointing", "12": "hook", "13": "gradient edge", "14": "Function",
           "15": "dual tensor, forward mode, gradcheck, jvp",
           "21": "custom operator, undefined gradient", "22": "anomaly mode", "23": "module hook",
           "24": "per-example gradient, vmap"}
+# Which page, with its title, explains a word of the code that no tutorial needs.
+EXPLAINED = {"[Add an op in one place](add-an-op.md)": "op, rule", "[Kernels](kernels.md)": "kernel",
+             "[The first half hour](half-hour.md)": "fast path",
+             "[The graph and its engine](graph.md)": "floor, interceptor, metadata, room, switch, upcall"}
 # What a program calls, where a name of minigrad has the concept.
 PUBLIC = {"mg.Tensor": "tensor", "mg.Tensor.backward": "backpropagation, retain_graph, reverse mode, to accumulate",
           "mg.Tensor.is_leaf": "leaf", "mg.Tensor.register_hook": "hook", "mg.Tensor.retain_grad": "adjoint",
@@ -49,8 +53,8 @@ COMMON = {"base", "dependencies", "fast path", "floor", "gradient", "history", "
           "rule", "switch", "tangent", "task", "tensor", "twin", "version"}
 HEAD = """# Concepts, from A to Z
 
-Each concept with the tutorial that teaches it, its entry in the [glossary](glossary.md), and a name that a program calls. The signs
-are on the page [Notation](notation.md).
+Each concept with the tutorial that teaches it, or with the page that explains a word of the code; its entry in the
+[glossary](glossary.md); and a name that a program calls. The signs are on the page [Notation](notation.md).
 
 | concept | taught in | glossary | reference |
 |---|---|---|---|
@@ -90,12 +94,16 @@ def taught():
 def concepts():
     """The index of concepts, as a page."""
     entries = {word for words, _, _ in rows() for word in words}
-    names, lines = by_concept(PUBLIC), []
+    names, pages, lines = by_concept(PUBLIC), by_concept(EXPLAINED), []
     for word, path in sorted(taught().items(), key=lambda item: item[0].removeprefix("to ").lower()):
-        tutorial = f"[{tutorials.number(path)}. {tutorials.title(path)}](../tutorials/{path.name})" if path else ""
+        place = "in the code only"
+        if path:
+            place = f"[{tutorials.number(path)}. {tutorials.title(path)}](../tutorials/{path.name})"
+        elif word in pages:
+            place = pages[word]
         entry = f"{{ref}}`{word} <{anchor(word)}>`" if word in entries else ""
         name = f"{{name}}`{names[word]}`" if word in names else ""
-        lines.append(f"| {word} | {tutorial} | {entry} | {name} |\n")
+        lines.append(f"| {word} | {place} | {entry} | {name} |\n")
     return HEAD + "".join(lines)
 
 

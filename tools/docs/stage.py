@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+from minigrad import viz
 from tools.docs import (
     code_map,
     contracts,
@@ -67,6 +68,7 @@ def stage(folder=SOURCE):
         for name, place in READMES.items():
             pages.write(place, readme((ROOT / name).read_text("utf-8")))
         pages.write("_made/benchmarks.md", benchmarks())
+        pages.write("_made/speed.md", speed())
         pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
         pages.write("_made/differences.md", differences.table())
         pages.write("_made/coverage.md", coverage.table())
@@ -94,6 +96,16 @@ def benchmarks():
     text = (ROOT / "benchmarks/README.md").read_text("utf-8").partition("\n")[2]
     table = (ROOT / "benchmarks/results/cpu.md").read_text("utf-8")
     return f"{readme(text)}\n## Results\n\n{table}"
+
+
+def speed():
+    """A picture of the saved results: a chain of small operations, by the size of its tensors."""
+    table = (ROOT / "benchmarks/results/cpu.md").read_text("utf-8")
+    found = re.findall(r"^\| chain of 200 ops, \((\d*),?\), forward \+ backward \|.*?\|.*?\| ([\d.]+)", table, re.MULTILINE)
+    ratios = {f"{int(size or 1):,} number{'s' if size else ''}": float(ratio) for size, ratio in found}
+    assert len(ratios) > 2, "benchmarks/results/cpu.md has no chains of operations"
+    picture = viz.bars({**ratios, "PyTorch": 1.0}, "How many times as fast as PyTorch: 200 operations, by the size of the tensors")
+    return f"```{{raw}} html\n{picture._repr_html_()}\n```\n"
 
 
 def op_table():

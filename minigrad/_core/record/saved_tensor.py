@@ -8,7 +8,7 @@ Note [Version check on unpack]
     When a node saves a tensor, it notes the version of the tensor's storage. When the backward unpacks the tensor, the
     version must be the same. If it is not, the numbers have changed since the forward, and the gradient would be wrong
     without any sign of it. The check is `!=` on a counter, so it costs nearly nothing. It is at unpack and not at the
-    write, because a write is no error if the graph never runs.
+    write, because a write is not an error if the graph never runs.
 
 Note [Saved outputs]
     A node saves an input as it is, and the formula gets the same tensor. It must not save an *output* as it is: the

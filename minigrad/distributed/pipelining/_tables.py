@@ -3,7 +3,7 @@
 A rank runs its list from the front, and waits at each action for what that needs. Only the order is decided here; when an action
 runs follows from it (``time_slots`` of ``_actions.py``). P ranks, M microbatches, and L stages on each rank:
 
-    GPipe          all F, then all B                            all activations of all microbatches are there at once
+    GPipe          all F, then all B                            all activations of all microbatches exist at the same time
     1F1B           a warm-up of F, then B and F in turn         at most P - rank are
     interleaved    1F1B over L stages on each rank              a shorter warm-up, for more messages
     zero bubble    I instead of B, and W where a rank waits     no rank waits for a W

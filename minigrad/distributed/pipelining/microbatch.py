@@ -156,7 +156,7 @@ def merge_chunks(chunks, chunk_spec):
 
     Raises:
         ValueError: the outputs have different structures, or another than the spec.
-        AssertionError: a value that is no tensor differs between microbatches.
+        AssertionError: a value that is not a tensor differs between microbatches.
 
     Mirrors ``torch.distributed.pipelining.microbatch.merge_chunks``.
 
@@ -188,7 +188,7 @@ def merge_chunks(chunks, chunk_spec):
         for value in values[1:]:
             if value is not values[0] and value != values[0]:
                 raise AutogradAssertionError("MG-E234", f"Expected {values[0]!r}, got {value!r}: the microbatches differ in a "
-                                             "value that is no tensor", fix="return the same for all microbatches, or a tensor")
+                                             "value that is not a tensor", fix="return the same for all microbatches, or a tensor")
         merged.append(values[0])
     return tree_unflatten(merged, structure)
 
