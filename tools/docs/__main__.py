@@ -16,7 +16,7 @@ from tools.docs.serve import PORT, environment, serve
 from tools.docs.stage import stage
 
 # What the extra `docs` installs, and a folder without it lacks.
-NEEDED = ("sphinx", "myst_nb", "furo", "jupytext", "numba_cuda", "jupyter_server", "reportlab", "fontTools",
+NEEDED = ("sphinx", "myst_nb", "furo", "jupytext", "numba_cuda", "jupyter_server", "ziamath", "reportlab", "fontTools",
           *[package for package, _ in FACES.values()])
 
 

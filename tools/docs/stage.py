@@ -7,7 +7,6 @@ tutorials.py. Each generates one kind of page.
 import concurrent.futures
 import hashlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -20,8 +19,8 @@ from tools.docs import (
     errors,
     glossary,
     inventories,
+    math_font,
     notes,
-    paths,
     pictures,
     reference,
     repository,
@@ -74,7 +73,7 @@ def stage(folder=SOURCE):
         for part in (code_map, contracts, errors, glossary, reference, notes, sheet, tutorials, editions):
             part.write(pages)
         pages.write("reference/ops.md", table.result())
-    mathjax(pages)
+    static(folder.parent / "static")
     pages.sweep()
     inventories.write(folder.parent / "inventories")
 
@@ -119,9 +118,8 @@ missing ones: without them the op raises `NotImplementedError`. `make ops` print
 """
 
 
-def mathjax(pages):
-    """Copy MathJax, a single file, from the wheel that contains it."""
-    target = pages.folder.parent / "static/mathjax/tex-svg.js"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.exists():
-        shutil.copyfile(paths.mathjax(), target)
+def static(folder):
+    """Write the font of the formulas and their style, which each page loads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "formulas.woff").write_bytes(math_font.font())
+    (folder / "formulas.css").write_text(math_font.style("formulas.woff"), "utf-8")
