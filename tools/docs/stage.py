@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+from tools.docs import book as course
 from tools.docs import (
     code_map,
     contracts,
@@ -55,8 +56,11 @@ class Stage:
                 path.unlink()
 
 
-def stage(folder=SOURCE):
-    """Fill `folder` with all pages. The table of ops takes as long as all others, and runs beside them."""
+def stage(folder=SOURCE, book=False):
+    """Fill `folder` with all pages. The table of ops takes as long as all others, and runs beside them.
+
+    With `book`, the course is going to be written as a book too: pages have links to it.
+    """
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
         table = beside.submit(op_table)
         pages = Stage(folder)
@@ -68,6 +72,9 @@ def stage(folder=SOURCE):
         pages.write("_made/benchmarks.md", benchmarks())
         pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
         pages.write("_made/differences.md", differences.table())
+        files = course.listed(book)
+        pages.write("_made/book.md", course.note(files, ""))
+        pages.write("tutorials/_made/book.md", course.note(files, "../"))
         pages.write("_made/coverage.md", coverage.table())
         pictures.write()
         for part in (code_map, contracts, errors, glossary, reference, notes, sheet, tutorials, editions):
