@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-check editions clean
+.PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-book docs-check editions clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -134,6 +134,9 @@ docs: .venv/docs                    ## The documentation, in build/docs/html. Ne
 
 docs-serve: .venv/docs              ## The same, and show it in a browser: its programs and exercises run where they stand.
 	MINIGRAD_PURE=1 $(PY) -m tools.docs --serve
+
+docs-book: .venv/docs               ## The same, and the course as an EPUB and a PDF: build/docs/html/course. The PDF needs chromium.
+	MINIGRAD_PURE=1 $(PY) -m tools.docs --book
 
 docs-check: .venv/test .venv/browser .venv/build      ## Look at what `make docs` built with a browser. Needs chromium.
 	MINIGRAD_BROWSER=1 $(PYTEST) tests/docs/test_browser.py tests/docs/test_live.py tests/viz/test_browser.py

@@ -1,7 +1,7 @@
 """How Sphinx builds the site: ``make docs``. tools/docs gathers the pages first; here is how they look, run and link.
 
-Built interpreted (MINIGRAD_PURE=1), so that signatures and sources show. Nothing is fetched: MathJax lies in build/docs/static, and
-the inventories of other sites are made of links.txt.
+Built interpreted (MINIGRAD_PURE=1), so that signatures and sources show. Nothing is fetched: formulas are
+MathML, their font lies in build/docs/static, and the inventories of other sites are made of links.txt.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ language = "en"
 html_title = "minigrad"
 html_theme = "furo"
 html_static_path = ["_static", str(BUILD / "static")]
-html_css_files = ["minigrad.css"]
+html_css_files = ["formulas.css", "minigrad.css"]
 html_js_files = ["minigrad.js"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
@@ -46,11 +46,10 @@ if repository.address()[0]:
 pygments_style, pygments_dark_style = "default", "github-dark"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx.ext.intersphinx",
-              "sphinx.ext.mathjax", "sphinx_design", "sphinx_copybutton", "tools.docs.search_index", "tools.docs.navigation"]
+              "sphinx_design", "sphinx_copybutton", "tools.docs.formulas", "tools.docs.search_index", "tools.docs.navigation"]
 exclude_patterns = ["_made", "tutorials/_made", "*/student"]       # student: downloads
-mathjax_path = "mathjax/tex-svg.js"
-# What the CDN's default would ask for is not there: no other component is loaded.
-mathjax3_config = {"loader": {"load": []}, "options": {"enableMenu": False}}
+html_math_renderer = "mathml"
+myst_update_mathjax = False
 
 # Tutorials are scripts in jupytext's percent format; pages with code are Markdown. Both are run, and an error fails the build.
 nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}

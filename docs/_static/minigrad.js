@@ -1,6 +1,6 @@
 // What has to be scrolled sideways can be scrolled with the keyboard.
 const scrollable = part => {
-  for (const block of part.querySelectorAll("pre:not([aria-hidden]), .content table")) {
+  for (const block of part.querySelectorAll("pre:not([aria-hidden]), .content table, div.math")) {
     if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
   }
 };

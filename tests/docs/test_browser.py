@@ -85,7 +85,9 @@ def test_arrow_keys_stay_on_the_page(site, browser):
 def test_formulas_are_set(site, browser):
     page = browser.new_page()
     page.goto(site + "tutorials/01_derivative_to_graph.html")
-    page.wait_for_selector("mjx-container svg")
+    assert page.evaluate("document.fonts.check('16px \"minigrad math\"')")
+    root = page.locator("math mover").first
+    assert 0 < root.bounding_box()["height"] < 40
     page.close()
 
 

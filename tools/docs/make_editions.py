@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from tools.docs import editions, slides, tutorials
-from tools.docs.paths import ROOT, mathjax
+from tools.docs.paths import ROOT
 
 
 def main(arguments=None):
@@ -24,8 +24,6 @@ def main(arguments=None):
         place.write_text(text, "utf-8")
         print(place)
 
-    if chosen.slides or everything:
-        write("slides/tex-svg.js", mathjax().read_text("utf-8"))
     for path in [script.resolve() for script in chosen.scripts] or tutorials.scripts():
         if chosen.student or everything:
             write(f"student/{path.stem}.ipynb", editions.written(editions.student(path)))

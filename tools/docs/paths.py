@@ -1,9 +1,8 @@
 """Where the sources of the site are, and where its pages go. Every file of this folder may import these names."""
 
-import importlib.util
 from pathlib import Path
 
-__all__ = ["DOCS", "HTML", "READMES", "ROOT", "SOURCE", "mathjax"]
+__all__ = ["DOCS", "HTML", "READMES", "ROOT", "SOURCE"]
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -14,11 +13,3 @@ HTML = ROOT / "build/docs/html"
 READMES = {"minigrad/_core/README.md": "notes/graph.md", "minigrad/ops/README.md": "notes/rules.md",
            "minigrad/kernels/README.md": "notes/kernels.md", "CONTRIBUTING.md": "notes/contributing.md",
            "CHANGELOG.md": "changelog.md"}
-
-
-def mathjax():
-    """MathJax, a single file, in the wheel that contains it."""
-    spec = importlib.util.find_spec("sphinx-mathjax-offline")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("formulas need sphinx-mathjax-offline, which contains MathJax: pip install -e '.[docs]'")
-    return Path(spec.submodule_search_locations[0]) / "static/mathjax/tex-svg.js"

@@ -15,7 +15,7 @@ import json
 import os
 from pathlib import Path
 
-from tools.docs import editions, tutorials
+from tools.docs import editions, formulas, tutorials
 from tools.docs.paths import HTML, ROOT
 
 __all__ = ["PORT", "app", "environment", "exercises", "serve", "shown"]
@@ -65,7 +65,7 @@ def shown(kind, text):
 
     def fence(renderer, tokens, i, options, env):
         return f'<div class="highlight-python"><div class="highlight"><pre>{coloured(tokens[i].content)}</pre></div></div>'
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    markdown = formulas.in_markdown(MarkdownIt("commonmark", {"html": False}).enable("table"), strict=False)
     markdown.add_render_rule("fence", fence)
     return markdown.render(text)
 

@@ -6,14 +6,13 @@
     an answer               comes with the next key: what is in <details>, and the code after **Predict.**
 
 `slides` writes this into a notebook as Jupyter's slideshow metadata, which RISE and `jupyter nbconvert --to slides` read. `deck`
-makes one HTML file of it, which needs no network: only tex-svg.js, which is MathJax, has to be beside it. Checks, hints and
-solutions are left out.
+makes one HTML file of it, which is complete: no other file, no network. Checks, hints and solutions are left out.
 """
 
 import html
 import re
 
-from tools.docs import editions
+from tools.docs import editions, formulas, math_font
 
 __all__ = ["deck", "slides"]
 
@@ -34,12 +33,10 @@ pre.out {{ border-left: 4px solid #2e7d32; }}
 table {{ border-collapse: collapse; font-size: 1.1rem; }}
 td, th {{ border: 1px solid #d0d7de; padding: 0.3em 0.6em; text-align: left; }}
 svg, img {{ max-width: 100%; }}
-#at {{ position: fixed; right: 1rem; bottom: 0.6rem; color: #6a737d; font-size: 1rem; }}
+{formulas}#at {{ position: fixed; right: 1rem; bottom: 0.6rem; color: #6a737d; font-size: 1rem; }}
 @media print {{ section {{ display: block; height: auto; break-after: page; }} .later.hidden {{ visibility: visible; }} }}
 {style}
 </style>
-<script>window.MathJax = {{loader: {{load: []}}, options: {{enableMenu: false}}}};</script>
-<script src="tex-svg.js" defer></script>
 </head><body>
 {sections}
 <div id="at" aria-live="polite"></div>
@@ -67,13 +64,9 @@ show(now);
 
 
 def reader():
-    """A reader of Markdown with tables and formulas, which leaves the formulas to MathJax."""
+    """A reader of Markdown with tables and formulas."""
     from markdown_it import MarkdownIt
-    from mdit_py_plugins.dollarmath import dollarmath_plugin
-
-    def formula(content, options):
-        return (r"\[%s\]" if options["display_mode"] else r"\(%s\)") % html.escape(content)
-    return MarkdownIt("commonmark", {"html": True}).enable("table").use(dollarmath_plugin, renderer=formula)
+    return formulas.in_markdown(MarkdownIt("commonmark", {"html": True}).enable("table"))
 
 
 def pieces(text, markdown):
@@ -156,7 +149,7 @@ def deck(notebook):
             sections.append(f"<p class='of'>{html.escape(heading)}</p>\n" if kind == "subslide" else "")
         sections[-1] += f"<div class='later hidden'>{shown}</div>" if kind == "fragment" else shown
     title = re.sub(r"^# ", "", notebook.cells[0].source.partition("\n")[0])
-    return PAGE.format(title=html.escape(title), style=formatter.get_style_defs(".highlight"),
+    return PAGE.format(title=html.escape(title), style=formatter.get_style_defs(".highlight"), formulas=math_font.style(),
                        sections="\n".join([f"<section>{section}</section>" for section in sections]))
 
 

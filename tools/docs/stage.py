@@ -7,11 +7,11 @@ tutorials.py. Each generates one kind of page.
 import concurrent.futures
 import hashlib
 import re
-import shutil
 import subprocess
 import sys
 
 from minigrad import viz
+from tools.docs import book as course
 from tools.docs import (
     code_map,
     contracts,
@@ -21,8 +21,8 @@ from tools.docs import (
     errors,
     glossary,
     inventories,
+    math_font,
     notes,
-    paths,
     pictures,
     reference,
     repository,
@@ -57,8 +57,11 @@ class Stage:
                 path.unlink()
 
 
-def stage(folder=SOURCE):
-    """Fill `folder` with all pages. The table of ops takes as long as all others, and runs beside them."""
+def stage(folder=SOURCE, book=False):
+    """Fill `folder` with all pages. The table of ops takes as long as all others, and runs beside them.
+
+    With `book`, the course is going to be written as a book too: pages have links to it.
+    """
     with concurrent.futures.ThreadPoolExecutor(1) as beside:
         table = beside.submit(op_table)
         pages = Stage(folder)
@@ -71,12 +74,15 @@ def stage(folder=SOURCE):
         pages.write("_made/speed.md", speed())
         pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
         pages.write("_made/differences.md", differences.table())
+        files = course.listed(book)
+        pages.write("_made/book.md", course.note(files, ""))
+        pages.write("tutorials/_made/book.md", course.note(files, "../"))
         pages.write("_made/coverage.md", coverage.table())
         pictures.write()
         for part in (code_map, contracts, errors, glossary, reference, notes, sheet, tutorials, editions):
             part.write(pages)
         pages.write("reference/ops.md", table.result())
-    mathjax(pages)
+    static(folder.parent / "static")
     pages.sweep()
     inventories.write(folder.parent / "inventories")
 
@@ -131,9 +137,8 @@ missing ones: without them the op raises `NotImplementedError`. `make ops` print
 """
 
 
-def mathjax(pages):
-    """Copy MathJax, a single file, from the wheel that contains it."""
-    target = pages.folder.parent / "static/mathjax/tex-svg.js"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.exists():
-        shutil.copyfile(paths.mathjax(), target)
+def static(folder):
+    """Write the font of the formulas and their style, which each page loads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "formulas.woff").write_bytes(math_font.font())
+    (folder / "formulas.css").write_text(math_font.style("formulas.woff"), "utf-8")
