@@ -18,7 +18,7 @@ def panels(timeline: Timeline, steps: list[TimelineStep], value: Value) -> str:
     """All panels. `value` gives the text of a key after the last step."""
     present = occurring(timeline, steps)
     picture, width = graph(timeline, present, value)
-    columns = [picture + source(value), tasks(timeline, steps, value) + grads(timeline, present, value),
+    columns = [picture + grads(timeline, present, value), source(timeline, value) + tasks(timeline, steps, value),
                saved(timeline, present, value) + storages(timeline, value)]
     return tag("div", "".join([tag("div", column, cls="mg-col") for column in columns]) + legend(),
                cls="mg-panels mg-wide" if width > COLUMN else "mg-panels")
@@ -58,11 +58,11 @@ def row(key, value, cells, node=""):
     return tag("tr", cells, data_c=key, data_v=value(key), data_n=node or False)
 
 
-def panel(name, title, inner, beside="", scrolls=True):
-    """A panel with its heading."""
+def panel(name, title, inner, beside="", scrolls=True, marks=""):
+    """A panel with its heading. `marks` stand below what scrolls."""
     box = tag("div", inner, cls="mg-scroll", tabindex="0", role="group", aria_label=title) if scrolls else inner
     line = tag("div", tag("span", title, cls="mg-title") + beside, cls="mg-headline")
-    return tag("div", line + box, cls=f"mg-panel mg-panel-{name}")
+    return tag("div", line + box + marks, cls=f"mg-panel mg-panel-{name}")
 
 
 def table(heads, body):
@@ -161,10 +161,24 @@ def storages(timeline, value):
     return panel("storages", "Storages and versions", table(heads, rows(found)))
 
 
-def source(value):
-    """The line of the program that called the op."""
-    line = tag("code", escape(value("src.l")), cls="mg-source", data_t="src.l")
-    return panel("source", "Source line of the op", line, tag("code", escape(value("src.f")), data_t="src.f"), scrolls=False)
+def source(timeline, value):
+    """The text of the program with the line that runs; if it is not known, only the line that called the op."""
+    if not timeline.program:
+        line = tag("code", escape(value("src.l")), cls="mg-source", data_t="src.l")
+        return panel("source", "Source line of the op", line, tag("code", escape(value("src.f")), data_t="src.f"), scrolls=False)
+    found = []
+    for title, lines in timeline.program:
+        items, following = [], 1
+        for number, text in lines:
+            key = timeline.lines[title, number, text.strip()]
+            items.append(tag("li", tag("code", escape(text) or " "), data_c=key, data_v=value(key),
+                             value=False if number == following else str(number)))
+            following = number + 1
+        found.append((tag("p", escape(title), cls="mg-file"), tag("ol", "".join(items), role="list")))
+    marks = tag("p", tag("span", "▶ runs now") + tag("span", escape(value("src.l")), data_t="src.l")
+                + tag("code", escape(value("src.f")), data_t="src.f"), cls="mg-marks")
+    title, text = found[0] if len(found) == 1 else ("", "".join([part for parts in found for part in parts]))
+    return panel("source", "Program", text, title, marks=marks)
 
 
 def legend():

@@ -8,7 +8,7 @@
     const one = s => root.querySelector(s);
     const shots = JSON.parse(one("script[type='application/json']").textContent);
     const lines = all(root, ".mg-list li"), card = one(".mg-card"), slider = one("input"), play = one("[data-do=play]");
-    const predict = one("[data-do=predict]"), score = one(".mg-score"), last = shots.length - 1;
+    const code = all(root, ".mg-panel-source li"), predict = one("[data-do=predict]"), score = one(".mg-score"), last = shots.length - 1;
     const first = parseInt(lines[0].textContent);       // the number of the first step on the page
     const texts = new Map(), states = new Map();
     for (const [map, name] of [[texts, "t"], [states, "c"]])
@@ -34,6 +34,8 @@
       if (k < now) clear();
       for (let i = now + 1; i <= k; i++) for (const key in shots[i][0]) set(key, shots[i][0][key], i === k);
       for (const e of hits) e.classList.add("mg-hit");
+      for (const e of code) e.removeAttribute("aria-current");
+      for (const e of code) if (e.dataset.v === "run") { e.setAttribute("aria-current", "true"); near(e); }
       if (lines[now]) lines[now].removeAttribute("aria-current");
       now = k;
       lines[k].setAttribute("aria-current", "step");

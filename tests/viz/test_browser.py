@@ -231,7 +231,7 @@ def test_the_bar_stays(show):
 def test_a_phone_begins_with_the_graph(show):
     """A screen and a half at most; the tables are one touch away."""
     page = show(mg.viz.step(diamond()), width=390)
-    assert page.is_visible(".mg-graph") and not page.is_visible("table") and page.locator(".mg-step").bounding_box()["height"] < 950
+    assert page.is_visible(".mg-graph") and not page.is_visible("table") and page.locator(".mg-step").bounding_box()["height"] < 1100
     page.click("[data-do=fold]")
     assert page.is_visible("table") and page.get_attribute("[data-do=fold]", "aria-expanded") == "true"
     page.focus(".mg-step")
@@ -251,6 +251,27 @@ def test_a_diff_has_a_graph(show, width, graphs):
     assert page.locator("table:visible").count() == 0
     page.click("[data-do=dfold]")
     assert page.locator(".mg-panel table:visible").count() >= 4
+
+
+@pytest.mark.parametrize("width", [1280, 740, 390])
+def test_the_line_of_the_program_moves(show, width):
+    """Beside the graph, below it on a phone; one line is current, in sight, and told to a screen reader."""
+    r = diamond()
+    page = show(mg.viz.step(r), width=width)
+    graph, text = [page.locator(f".mg-panel-{name}").bounding_box() for name in ("graph", "source")]
+    assert text["y"] >= graph["y"] + graph["height"] if width == 390 else text["x"] >= graph["x"] + graph["width"]
+    current, seen = page.locator(".mg-panel-source [aria-current=true]"), []
+    page.focus(".mg-step")
+    for _ in r.events:
+        assert current.count() == 1
+        line, box = current.bounding_box(), page.locator(".mg-panel-source .mg-scroll").bounding_box()
+        assert box["y"] <= line["y"] and line["y"] + line["height"] <= box["y"] + box["height"]
+        seen.append((current.inner_text().strip(), page.locator(".mg-panel-source [data-v=from]").all_inner_texts()))
+        page.keyboard.press("ArrowRight")
+    texts = list(dict.fromkeys([line for line, _ in seen]))
+    assert texts == ["y = (x * w).exp()", "z = (y * w).sum()", "z.backward(retain_graph=keep)"]
+    made = [line.strip() for text, lines in seen if text == texts[2] for line in lines]
+    assert list(dict.fromkeys(made)) == [texts[1], texts[0]]
 
 
 def test_an_address_names_a_step(show):
