@@ -8,9 +8,10 @@ from minigrad.viz._page import escape, tag
 from minigrad.viz._picture import Arrow, Box, Line, Value, lay_out, svg
 from minigrad.viz._timeline import Timeline, TimelineStep
 
-__all__ = ["panels"]
+__all__ = ["about_graph", "boxes_and_arrows", "occurring", "panels"]
 
 COLUMN = 460        # a graph that is wider than this, in pixels, gets the whole width of the page
+EXPORTS = [("svg", "SVG", "save the graph at this step as SVG"), ("animate", "▶ SVG", "save all steps as an animated SVG")]
 LEGEND = [("wait", "waits"), ("ready", "ready"), ("run", "runs"), ("done", "done"), ("fail", "failed")]
 
 
@@ -78,8 +79,8 @@ def rows(found):
 # ---- panels -------------------------------------------------------------------------------------------------
 
 
-def graph(timeline, present, value):
-    """The picture of the graph, and its width."""
+def boxes_and_arrows(timeline, present):
+    """The boxes and arrows of the graph of these nodes."""
     boxes = []
     for name in present:
         lines = [Line(timeline.title(name), "mg-name"), Line("", "", f"{name}.t", 13)]
@@ -88,11 +89,22 @@ def graph(timeline, present, value):
     known = set(present)
     arrows = [Arrow(edge.source, edge.target, f"e{i}") for i, edge in enumerate(timeline.edges)
               if edge.source in known and edge.target in known]
-    label = f"a graph of {len(boxes)} nodes; the gradients go downward"
+    return boxes, arrows
+
+
+def graph(timeline, present, value):
+    """The picture of the graph, and its width."""
+    boxes, arrows = boxes_and_arrows(timeline, present)
     layout = lay_out(boxes, arrows)
-    export = tag("button", "SVG", type="button", cls="mg-js", data_do="svg", title="save the graph at this step as SVG",
-                 aria_label="save the graph at this step as SVG")
-    return panel("graph", "Graph", svg(boxes, arrows, layout, label, value), export), layout.width
+    exports = [tag("button", text, type="button", cls="mg-js", data_do=name, title=about, aria_label=about)
+               for name, text, about in EXPORTS]
+    picture = svg(boxes, arrows, layout, about_graph(boxes), value)
+    return panel("graph", "Graph", picture, tag("span", " ".join(exports))), layout.width
+
+
+def about_graph(boxes):
+    """The picture in words, for screen readers."""
+    return f"a graph of {len(boxes)} nodes; the gradients go downward"
 
 
 def tasks(timeline, steps, value):

@@ -301,6 +301,41 @@ def test_a_step_is_saved_as_svg(show, browser, tmp_path):
     alone.close()
 
 
+STATES_AT = """seconds => {
+    for (const a of document.getAnimations()) { a.pause(); a.currentTime = 1000 * seconds; }
+    return [...document.querySelectorAll(".mg-node rect")].map(e => getComputedStyle(e).fill + getComputedStyle(e).strokeWidth);
+}"""
+TEXTS_AT = """() => [...document.querySelectorAll("text")].filter(e => {
+    const s = getComputedStyle(e);
+    return e.textContent && s.visibility === "visible" && s.display !== "none";
+}).map(e => e.textContent)"""
+
+
+def test_all_steps_are_saved_as_an_animated_svg(show, browser, tmp_path):
+    """By the button and by Python: both have the same texts and colours at each step, and the page is where it was."""
+    r = diamond()
+    step = mg.viz.step(r)
+    page = show(step)
+    page.click("[data-do=predict]")
+    before = page.input_value("input")
+    with page.expect_download() as download:
+        page.click("[data-do=animate]")
+    download.value.save_as(tmp_path / "page.svg")
+    assert page.input_value("input") == before and page.get_attribute(".mg-step", "data-predict") is not None
+    step.save(tmp_path / "python.svg", animate=1.2)
+    found = []
+    for name in ("page.svg", "python.svg"):
+        alone = browser.new_page()
+        alone.goto((tmp_path / name).as_uri())
+        found.append([(alone.evaluate(STATES_AT, 1.2 * k + 0.6), sorted(alone.evaluate(TEXTS_AT))) for k in range(len(r.events))])
+        assert alone.evaluate("document.getAnimations()[0].effect.getTiming().duration") == 1200 * len(r.events)
+        alone.emulate_media(reduced_motion="reduce")
+        assert alone.evaluate("document.getAnimations().length") == 0 and any("42 end" in text for text in alone.evaluate(TEXTS_AT))
+        alone.close()
+    for (colours, texts), (others, other_texts) in zip(*found):
+        assert colours == others and texts == other_texts
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", [*RECORDS, "diff"])
 def test_axe_finds_no_fault(show, name, scheme):
