@@ -56,7 +56,7 @@ def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
     >>> layered({"a": (40, 20), "b": (40, 20), "c": (40, 20)}, [("a", "b"), ("a", "c")]).places
     {'a': (61.0, 20.0), 'b': (30.0, 76.0), 'c': (92.0, 76.0)}
     """
-    joined = {name for edge in edges for name in edge}
+    joined = names_in(edges)
     rank = ranks(sizes, edges, joined)
     rows, widths, chains = chain_edges(sizes, edges, joined, rank)
     up: dict[str, list[str]] = {name: [] for row in rows for name in row}
@@ -71,7 +71,7 @@ def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
 
 
 def ranks(sizes, edges, joined):
-    """The row of each node. `joined` are the nodes with edges."""
+    """The row of each node. `joined` is `names_in` of the edges."""
     following = {name: [] for name in sizes}
     waits = dict.fromkeys(sizes, 0)
     for a, b in edges:
@@ -88,6 +88,11 @@ def ranks(sizes, edges, joined):
                 ready.append(b)
     place_alone(sizes, joined, rank)
     return rank
+
+
+def names_in(edges):
+    """The nodes with edges."""
+    return {name for edge in edges for name in edge}
 
 
 def place_alone(sizes, joined, rank):
