@@ -173,6 +173,16 @@ def level_of_captions(app, pagename, templatename, context, doctree):
         context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
 
 
+def mend(app, pagename, templatename, context, doctree):
+    """An empty cell is no header. The list of all modules has lists between its items instead of in them."""
+    if "body" not in context:       # a page that the theme makes
+        return
+    context["body"] = re.sub(r'<th class="head[^"]*">(?:<p></p>)?</th>', "<td></td>", context["body"])
+    if pagename == "_modules/index":
+        for old, new in (("</li>\n<ul>", "\n<ul>"), ("</ul><li>", "</ul></li>\n<li>"), ("</ul></ul>", "</ul></li></ul>")):
+            context["body"] = context["body"].replace(old, new)
+
+
 def edit_button(app, pagename, templatename, context, doctree):
     """The theme's pencil leads to the file that the page is made from, which often has another path. Generated pages have none."""
     path = repository.source(pagename)
@@ -215,6 +225,7 @@ def setup(app):
     app.connect("doctree-read", glossary.identify)
     app.connect("doctree-resolved", glossary.explain)
     app.connect("html-page-context", level_of_captions, priority=900)
+    app.connect("html-page-context", mend, priority=900)
     app.connect("html-page-context", edit_button, priority=900)
     app.connect("missing-reference", leave, priority=900)
     app.connect("autodoc-process-docstring", prepare, priority=100)

@@ -7,7 +7,7 @@ faster way: ``_core/graph/switches.py``.
 import os
 import sys
 
-__all__ = ["user_line"]
+__all__ = ["is_program", "user_line"]
 
 PACKAGE = os.path.dirname(__file__) + os.sep
 DEMO = os.path.join(PACKAGE, "demo") + os.sep       # counts as the user's code
@@ -28,13 +28,28 @@ def user_line():
         if file.startswith("<"):
             if not file.startswith("<frozen"):
                 return None
-        elif not file.startswith(PACKAGE) or file.startswith(DEMO):
-            if any(f"{os.sep}{folder}{os.sep}" in file for folder in INSTALLED):
+        elif not is_minigrad(file):
+            if is_installed(file):
                 installed = installed or frame
             elif not file.startswith(PYTHON):
                 return described(file, frame.f_lineno)
         frame = frame.f_back
     return None if installed is None else described(installed.f_code.co_filename, installed.f_lineno)
+
+
+def is_minigrad(file):
+    """Whether a file is one of minigrad's own."""
+    return file.startswith(PACKAGE) and not file.startswith(DEMO)
+
+
+def is_installed(file):
+    """Whether a file belongs to an installed package."""
+    return any(f"{os.sep}{folder}{os.sep}" in file for folder in INSTALLED)
+
+
+def is_program(file):
+    """Whether a file is the user's own: not minigrad's, not Python's, and not an installed package's."""
+    return not (is_minigrad(file) or is_installed(file) or file.startswith(PYTHON))
 
 
 def described(file, number):

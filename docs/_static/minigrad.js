@@ -6,6 +6,13 @@ const scrollable = part => {
 };
 window.addEventListener("load", () => scrollable(document));
 
+// The theme has two asides on a page, and does not name them.
+window.addEventListener("DOMContentLoaded", () => {
+  for (const [name, label] of [["sidebar-drawer", "all pages"], ["toc-drawer", "on this page"]]) {
+    for (const aside of document.querySelectorAll(`aside.${name}`)) aside.ariaLabel = label;
+  }
+});
+
 // A folded part has no width until it is opened. Then its wide pictures show their middle.
 document.addEventListener("toggle", event => {
   if (!event.target.open) return;

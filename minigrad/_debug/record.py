@@ -36,7 +36,8 @@ class Record:
         if self._recorder in switches.recorders:
             raise AutogradError("MG-E240", "this record is being taken already: its `with` has been entered",
                                 fix="mg.debug.record() makes another one; two may be taken at once")
-        self._recorder.start()
+        frame = sys._getframe(1)
+        self._recorder.start(frame.f_code.co_filename, frame.f_lineno)
         return self
 
     def __exit__(self, *exc_info):
@@ -68,6 +69,16 @@ class Record:
     def storages(self):
         """The bytes of each storage: a dict such as ``{"s1": 8}``. The value is None if the record saw no tensor on it."""
         return {name: told["bytes"] for name, told in self._recorder.storages.items()}
+
+    @property
+    def program(self):
+        """The text of the program: a dict file -> list of lines. A file whose text cannot be read has no lines."""
+        return {file: list(lines) for file, lines in self._recorder.program.items()}
+
+    @property
+    def entered(self):
+        """The file and the line of the ``with`` of the record; None before it has been entered."""
+        return self._recorder.entered
 
     @property
     def order(self):

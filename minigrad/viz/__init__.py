@@ -57,10 +57,13 @@ def step(record: Record, first: int = 1, most: int = MOST) -> Step:
     - the gradients that have reached leaves;
     - the tensors that nodes have saved, their versions, and their bytes;
     - the storages and their versions;
-    - the line of the program. It is known for nodes that were made during the record, or inside ``mg.debug()``.
+    - the text of the program: the cell or the file, or the functions of a long file. The line that runs is marked, and more lightly
+      the line that made the running node. That line is known for nodes made during the record, or inside ``mg.debug()``. If the
+      text cannot be read, as at the prompt of Python 3.11, the panel shows that line alone.
 
     At a node with a formula the step shows it with its numbers. On a narrow page the tables are folded away; *tables* opens
-    them. The number of the step is a link to it, and *SVG* saves the graph as it is at this step.
+    them. The number of the step is a link to it. *SVG* saves the graph as it is at this step, *▶ SVG* all steps as an animated
+    picture for slides, as ``save("steps.svg", animate=1.2)`` does.
 
     Without a script (in a mail, on paper) the fragment shows all steps as a list, and the panels after the last step.
 

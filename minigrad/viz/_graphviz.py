@@ -12,7 +12,7 @@ import importlib.util
 import os
 from typing import Any
 
-from minigrad.viz._layout import Layout, ranks
+from minigrad.viz._layout import Layout, names_in, ranks
 from minigrad.viz._picture import Arrow, Box, size
 
 __all__ = ["draw", "graphviz_layout", "suited"]
@@ -30,7 +30,8 @@ def suited(boxes: list[Box], arrows: list[Arrow]) -> bool:
     """Whether Graphviz should lay out a picture: it is large, it has not too many bends, and pygraphviz is installed."""
     if len(boxes) <= LARGE or importlib.util.find_spec("pygraphviz") is None:
         return False
-    rank = ranks({box.name: size(box) for box in boxes}, [(arrow.source, arrow.target) for arrow in arrows])
+    edges = [(arrow.source, arrow.target) for arrow in arrows]
+    rank = ranks({box.name: size(box) for box in boxes}, edges, names_in(edges))
     return sum([rank[arrow.target] - rank[arrow.source] - 1 for arrow in arrows]) <= BENDS
 
 

@@ -56,8 +56,9 @@ def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
     >>> layered({"a": (40, 20), "b": (40, 20), "c": (40, 20)}, [("a", "b"), ("a", "c")]).places
     {'a': (61.0, 20.0), 'b': (30.0, 76.0), 'c': (92.0, 76.0)}
     """
-    rank = ranks(sizes, edges)
-    rows, widths, chains = chain_edges(sizes, edges, rank)
+    joined = names_in(edges)
+    rank = ranks(sizes, edges, joined)
+    rows, widths, chains = chain_edges(sizes, edges, joined, rank)
     up: dict[str, list[str]] = {name: [] for row in rows for name in row}
     down: dict[str, list[str]] = {name: [] for name in up}
     for chain in chains:
@@ -69,8 +70,8 @@ def layered(sizes: dict[str, Point], edges: list[tuple[str, str]]) -> Layout:
     return layout_numbers(sizes, edges, rows, widths, chains, x)
 
 
-def ranks(sizes, edges):
-    """The row of each node."""
+def ranks(sizes, edges, joined):
+    """The row of each node. `joined` is `names_in` of the edges."""
     following = {name: [] for name in sizes}
     waits = dict.fromkeys(sizes, 0)
     for a, b in edges:
@@ -85,11 +86,12 @@ def ranks(sizes, edges):
             waits[b] -= 1
             if not waits[b]:
                 ready.append(b)
-    place_alone(sizes, names_in(edges), rank)
+    place_alone(sizes, joined, rank)
     return rank
 
 
 def names_in(edges):
+    """The nodes with edges."""
     return {name for edge in edges for name in edge}
 
 
@@ -107,10 +109,9 @@ def place_alone(sizes, joined, rank):
             rank[name] = row
 
 
-def chain_edges(sizes, edges, rank):
+def chain_edges(sizes, edges, joined, rank):
     """The rows of names, including bends; the width of each name; and the chain of names that each edge goes through."""
     rows: list[list[str]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
-    joined = names_in(edges)
     for name in sorted(sizes, key=lambda name: name not in joined):
         rows[rank[name]].append(name)
     widths = {name: width for name, (width, _) in sizes.items()}

@@ -8,9 +8,10 @@ from minigrad.viz._page import escape, tag
 from minigrad.viz._picture import Arrow, Box, Line, Value, lay_out, svg
 from minigrad.viz._timeline import Timeline, TimelineStep
 
-__all__ = ["panels"]
+__all__ = ["about_graph", "boxes_and_arrows", "occurring", "panels"]
 
 COLUMN = 460        # a graph that is wider than this, in pixels, gets the whole width of the page
+EXPORTS = [("svg", "SVG", "save the graph at this step as SVG"), ("animate", "▶ SVG", "save all steps as an animated SVG")]
 LEGEND = [("wait", "waits"), ("ready", "ready"), ("run", "runs"), ("done", "done"), ("fail", "failed")]
 
 
@@ -18,7 +19,7 @@ def panels(timeline: Timeline, steps: list[TimelineStep], value: Value) -> str:
     """All panels. `value` gives the text of a key after the last step."""
     present = occurring(timeline, steps)
     picture, width = graph(timeline, present, value)
-    columns = [picture + source(value), tasks(timeline, steps, value) + grads(timeline, present, value),
+    columns = [picture + grads(timeline, present, value), source(timeline, value) + tasks(timeline, steps, value),
                saved(timeline, present, value) + storages(timeline, value)]
     return tag("div", "".join([tag("div", column, cls="mg-col") for column in columns]) + legend(),
                cls="mg-panels mg-wide" if width > COLUMN else "mg-panels")
@@ -58,11 +59,11 @@ def row(key, value, cells, node=""):
     return tag("tr", cells, data_c=key, data_v=value(key), data_n=node or False)
 
 
-def panel(name, title, inner, beside="", scrolls=True):
-    """A panel with its heading."""
+def panel(name, title, inner, beside="", scrolls=True, marks=""):
+    """A panel with its heading. `marks` stand below what scrolls."""
     box = tag("div", inner, cls="mg-scroll", tabindex="0", role="group", aria_label=title) if scrolls else inner
     line = tag("div", tag("span", title, cls="mg-title") + beside, cls="mg-headline")
-    return tag("div", line + box, cls=f"mg-panel mg-panel-{name}")
+    return tag("div", line + box + marks, cls=f"mg-panel mg-panel-{name}")
 
 
 def table(heads, body):
@@ -78,8 +79,8 @@ def rows(found):
 # ---- panels -------------------------------------------------------------------------------------------------
 
 
-def graph(timeline, present, value):
-    """The picture of the graph, and its width."""
+def boxes_and_arrows(timeline, present):
+    """The boxes and arrows of the graph of these nodes."""
     boxes = []
     for name in present:
         lines = [Line(timeline.title(name), "mg-name"), Line("", "", f"{name}.t", 13)]
@@ -88,11 +89,22 @@ def graph(timeline, present, value):
     known = set(present)
     arrows = [Arrow(edge.source, edge.target, f"e{i}") for i, edge in enumerate(timeline.edges)
               if edge.source in known and edge.target in known]
-    label = f"a graph of {len(boxes)} nodes; the gradients go downward"
+    return boxes, arrows
+
+
+def graph(timeline, present, value):
+    """The picture of the graph, and its width."""
+    boxes, arrows = boxes_and_arrows(timeline, present)
     layout = lay_out(boxes, arrows)
-    export = tag("button", "SVG", type="button", cls="mg-js", data_do="svg", title="save the graph at this step as SVG",
-                 aria_label="save the graph at this step as SVG")
-    return panel("graph", "Graph", svg(boxes, arrows, layout, label, value), export), layout.width
+    exports = [tag("button", text, type="button", cls="mg-js", data_do=name, title=about, aria_label=about)
+               for name, text, about in EXPORTS]
+    picture = svg(boxes, arrows, layout, about_graph(boxes), value)
+    return panel("graph", "Graph", picture, tag("span", " ".join(exports))), layout.width
+
+
+def about_graph(boxes):
+    """The picture in words, for screen readers."""
+    return f"a graph of {len(boxes)} nodes; the gradients go downward"
 
 
 def tasks(timeline, steps, value):
@@ -161,10 +173,24 @@ def storages(timeline, value):
     return panel("storages", "Storages and versions", table(heads, rows(found)))
 
 
-def source(value):
-    """The line of the program that called the op."""
-    line = tag("code", escape(value("src.l")), cls="mg-source", data_t="src.l")
-    return panel("source", "Source line of the op", line, tag("code", escape(value("src.f")), data_t="src.f"), scrolls=False)
+def source(timeline, value):
+    """The text of the program with the line that runs; if it is not known, only the line that called the op."""
+    if not timeline.program:
+        line = tag("code", escape(value("src.l")), cls="mg-source", data_t="src.l")
+        return panel("source", "Source line of the op", line, tag("code", escape(value("src.f")), data_t="src.f"), scrolls=False)
+    found = []
+    for title, lines in timeline.program:
+        items, following = [], 1
+        for number, text in lines:
+            key = timeline.lines[title, number, text.strip()]
+            items.append(tag("li", tag("code", escape(text) or " "), data_c=key, data_v=value(key),
+                             value=False if number == following else str(number)))
+            following = number + 1
+        found.append((tag("p", escape(title), cls="mg-file"), tag("ol", "".join(items), role="list")))
+    marks = tag("p", tag("span", "▶ runs now") + tag("span", escape(value("src.l")), data_t="src.l")
+                + tag("code", escape(value("src.f")), data_t="src.f"), cls="mg-marks")
+    title, text = found[0] if len(found) == 1 else ("", "".join([part for parts in found for part in parts]))
+    return panel("source", "Program", text, title, marks=marks)
 
 
 def legend():

@@ -18,6 +18,7 @@ __all__ = ["build_steps"]
 
 LISTED = 12         # the largest number of nodes shown for a queue
 WIDE = 26           # the largest number of letters of a value in a table
+OF_ENGINE = {"GraphRoot", "AccumulateGrad"}     # nodes that no op of the program makes
 ELSEWHERE = {"begin", "count", "receive", "enqueue", "end"}     # events that do not change the line of the program
 STATES = {"made": "made", "wait": "waits", "ready": "ready", "run": "runs", "done": "done", "skip": "not needed",
           "result": "is a result", "fail": "failed"}
@@ -44,6 +45,7 @@ class StepBuilder:
         self.turn: dict[int, int] = {}                  # task -> the number of nodes that have run
         self.ran: dict[str, str] = {}                   # node -> its turn when it last ran
         self.passing: list[str] = []                    # keys of the edges that are "now"
+        self.marks = "", ""                             # keys of the marked lines of the program: it runs; it made the node
         self.held: dict[str, dict[str, None]] = {}      # storage -> keys of the saved values on it that are alive
         self.intact: dict[str, list[Saved]] = {}        # storage -> those saved values on it that no op has written to
         self.bytes = 0
@@ -60,6 +62,7 @@ class StepBuilder:
         for key in self.passing:
             self.set(key, "passed")
         self.passing = []
+        self.move(event)
         if event.kind not in ELSEWHERE:
             self.source(event)
         if event.kind in ("unpack", "compute", "release", "accumulate", "error"):
@@ -71,11 +74,29 @@ class StepBuilder:
             act(event, event.data)
         return self.now
 
+    def move(self, event):
+        """Move the marks in the program: to the line that runs, and to the line that made the node that runs."""
+        runs, node = self.marks
+        if event.kind in ("made", "write"):
+            runs, node = self.timeline.line_at(event.data["at"]), ""
+        elif event.task is not None:
+            runs = self.timeline.line_at(self.timeline.began[event.task])
+            if event.kind in ("begin", "end") or event.op in OF_ENGINE:
+                node = ""
+            elif event.kind not in ELSEWHERE:
+                node = self.timeline.line_at(self.timeline.places.get(event.node))
+        for key in {key: None for key in (*self.marks, runs, node) if key}:
+            self.set(key, "run" if key == runs else "from" if key == node else "")
+        self.marks = runs, node
+
     def source(self, event):
-        """Show the line of the program that called the op of the event."""
+        """Show the line of the program that called the op of the event; if it is marked in the program, say whose it is."""
         place = event.data.get("at") or self.timeline.places.get(event.node)
-        if event.op in ("GraphRoot", "AccumulateGrad"):
+        if event.op in OF_ENGINE:
             file, line = "", "no op of the program: the engine's own node"
+        elif self.timeline.line_at(place):
+            verb = "makes" if event.kind == "made" else "▷ made"
+            file, line = "", f"{verb} {self.timeline.title(event.node)}" if event.node else ""
         elif place is not None:
             file, line = f"{place['file']}:{place['line']}", place["source"] or "(its text cannot be read)"
         elif event.node is None:

@@ -11,6 +11,8 @@ import os
 from minigrad._arguments import instance
 from minigrad._debug.events import Event
 from minigrad._debug.record import Record
+from minigrad.errors import TensorValueError
+from minigrad.viz._animation import animated
 from minigrad.viz._page import escape, fragment, json_data, page, script, style, tag
 from minigrad.viz._panels import panels
 from minigrad.viz._step_builder import build_steps
@@ -42,6 +44,7 @@ class Step:
     def __init__(self, record: Record, first: int, most: int):
         self._table = repr(instance(record, Record, "record", "Step"))
         self._html = stepped(record, first, most, style() + "{}" + script("step.js"))
+        self._of = record, first, most
 
     def __repr__(self) -> str:
         return self._table
@@ -49,10 +52,41 @@ class Step:
     def _repr_html_(self) -> str:
         return self._html
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a complete HTML page."""
+    def save(self, path: str | os.PathLike[str], animate: float | None = None) -> None:
+        """Write a complete HTML page, or the graph alone as SVG.
+
+        Args:
+            path (str or PathLike): the file. With the suffix ``.svg`` it gets the graph after the last step, else the page.
+            animate (float, optional): the seconds per step of an SVG that shows all steps, again and again, with a caption. It
+                needs no script, so it plays in a slide of HTML or in an ``<img>``. A reader who has asked for less motion sees the
+                last step.
+
+        Raises:
+            ValueError: `animate` is not positive, or `path` does not end in ``.svg``.
+
+        >>> x = mg.tensor(2., requires_grad=True)
+        >>> with mg.debug.record() as r:
+        ...     (x * x).backward()
+        >>> import os, tempfile
+        >>> file = os.path.join(tempfile.mkdtemp(), "slide.svg")
+        >>> mg.viz.step(r).save(file, animate=1.5)
+        >>> with open(file) as f:
+        ...     f.read().partition("{")[2].count("@keyframes") > 10
+        True
+        """
+        picture = os.fspath(path).endswith(".svg")
+        if animate is not None and not (picture and animate > 0):
+            raise TensorValueError("MG-E177", f"save() animates an SVG, with a positive number of seconds per step, but got "
+                                   f"{os.path.basename(os.fspath(path))!r} and animate={animate}")
+        text = self._picture(animate) if picture else page("minigrad: step through a backward", self._html)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(page("minigrad: step through a backward", self._html))
+            file.write(text)
+
+    def _picture(self, animate):
+        record, first, most = self._of
+        timeline = Timeline(record)
+        before, shown = cut(build_steps(timeline), first, most)
+        return animated(timeline, shown, before, animate)
 
 
 def stepped(record: Record, first: int, most: int, around: str) -> str:
@@ -69,10 +103,7 @@ def body(timeline: Timeline, steps: list[TimelineStep], first: int, most: int) -
     """The content of the fragment, without style and script."""
     if not steps:
         return tag("p", "Nothing recorded.", cls="mg-more")
-    shown = steps[first - 1:first - 1 + most]
-    before: dict[str, str] = {}
-    for step in steps[:first - 1]:
-        before.update(step.changes)
+    before, shown = cut(steps, first, most)
     end = dict(before)
     for step in shown:
         end.update(step.changes)
@@ -80,6 +111,14 @@ def body(timeline: Timeline, steps: list[TimelineStep], first: int, most: int) -
     return (bar(len(shown)) + tag("div", cls="mg-card mg-js", aria_live="polite", aria_atomic="true")
             + panels(timeline, shown, lambda key: end.get(key, "")) + cut_off(len(steps), first, len(shown))
             + listing(timeline, shown) + json_data(data))
+
+
+def cut(steps, first, most):
+    """The state before step `first`, and the steps on the page."""
+    before: dict[str, str] = {}
+    for step in steps[:first - 1]:
+        before.update(step.changes)
+    return before, steps[first - 1:first - 1 + most]
 
 
 def cut_off(number, first, shown):

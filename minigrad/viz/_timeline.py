@@ -12,7 +12,8 @@ its event sets. To show step k, set the keys of all steps up to k. The keys:
     s1.v  s1.o          a storage: its version, and the last op that wrote to it
     n2:0.s              the first value that n2 has saved: "kept", "read", "freed", "wrong"
     kept                the memory that saved values keep alive
-    src.f  src.l        the file and the line that called the op
+    p5.s                line 5 of the program's text: "run" if it runs, "from" if it made the node that runs
+    src.f  src.l        the file and the line that called the op; with the program's text src.l says about the node
 
 This file knows no HTML. Each event is read twice, so the time is linear in the length of the record.
 
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 from minigrad._debug.events import Event, summarize
 from minigrad._debug.record import Record
 from minigrad.viz._formulas import formulas
+from minigrad.viz._program import Passage, passages
 
 __all__ = ["Edge", "Quiz", "Saved", "Timeline", "TimelineStep", "brief"]
 
@@ -87,8 +89,15 @@ class Timeline:
         self.errors: dict[int | None, Event] = {}    # task -> the error that it ended with
         self.rooms: dict[str, int] = {}     # key -> the largest number of letters of its text
         self.values: dict[str, dict[str, Any]] = {}     # node -> its result, or the tensor of a leaf, if some node has read it
+        self.began: dict[int | None, dict[str, Any]] = {}       # task -> the line that began it
         for event in self.events:
             self.see(event)
+        noted = [event.data["at"] for event in self.events if "at" in event.data]
+        self.program: list[Passage] = passages(record, [*noted, *self.places.values()])
+        self.lines: dict[tuple[str, int, str], str] = {}    # (file, number, text) -> key of the line
+        for title, lines in self.program:
+            for number, line in lines:
+                self.lines.setdefault((title, number, line.strip()), f"p{len(self.lines)}.s")
 
     def see(self, event):
         """Collect what an event shows."""
@@ -96,6 +105,8 @@ class Timeline:
         if event.kind == "made":
             self.nodes.setdefault(event.node)
             self.places[event.node] = data["at"]
+        elif event.kind == "begin":
+            self.began[event.task] = data["at"]
         elif event.kind == "count":
             self.tasks[event.task] = data["nodes"]
             self.depths[event.task] = event.depth
@@ -137,6 +148,10 @@ class Timeline:
             for entry in item["saved"]:
                 if "storage" in entry:
                     self.looks.setdefault(entry["storage"], entry)
+
+    def line_at(self, place: dict[str, Any] | None) -> str:
+        """The key of the line of the program at a place; empty if it is not shown."""
+        return "" if place is None else self.lines.get((place["file"], place["line"], place["source"]), "")
 
     def called(self, node: str) -> str:
         """The program's name for the result of a node, or for the gradient that it accumulates; empty if there is no name."""

@@ -8,7 +8,7 @@
     const one = s => root.querySelector(s);
     const shots = JSON.parse(one("script[type='application/json']").textContent);
     const lines = all(root, ".mg-list li"), card = one(".mg-card"), slider = one("input"), play = one("[data-do=play]");
-    const predict = one("[data-do=predict]"), score = one(".mg-score"), last = shots.length - 1;
+    const code = all(root, ".mg-panel-source li"), predict = one("[data-do=predict]"), score = one(".mg-score"), last = shots.length - 1;
     const first = parseInt(lines[0].textContent);       // the number of the first step on the page
     const texts = new Map(), states = new Map();
     for (const [map, name] of [[texts, "t"], [states, "c"]])
@@ -34,6 +34,8 @@
       if (k < now) clear();
       for (let i = now + 1; i <= k; i++) for (const key in shots[i][0]) set(key, shots[i][0][key], i === k);
       for (const e of hits) e.classList.add("mg-hit");
+      for (const e of code) e.removeAttribute("aria-current");
+      for (const e of code) if (e.dataset.v === "run") { e.setAttribute("aria-current", "true"); near(e); }
       if (lines[now]) lines[now].removeAttribute("aria-current");
       now = k;
       lines[k].setAttribute("aria-current", "step");
@@ -105,15 +107,75 @@
       ask(...shots[k][1]);
     }
     // The graph as a file. It looks as it does here, in every program: each element gets its colours and its font.
+    const LOOKS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity"];
     function picture() {
       const graph = one(".mg-graph"), copy = graph.cloneNode(true), copies = all(copy, "*");
       all(graph, "*").forEach((e, i) => {
         const style = getComputedStyle(e);
-        for (const key of ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "display", "font", "text-anchor", "paint-order"])
-          copies[i].style.setProperty(key, style.getPropertyValue(key));
+        for (const key of [...LOOKS, "display", "font", "text-anchor", "paint-order"]) copies[i].style.setProperty(key, style.getPropertyValue(key));
       });
       copy.style.background = getComputedStyle(root).backgroundColor;
-      return new XMLSerializer().serializeToString(copy);
+      return copy;
+    }
+    // All steps, as `Step.save` writes them: each look of a shape is a keyframe, each value of a text has an element of its own.
+    function animated(seconds) {
+      const graph = one(".mg-graph"), parts = all(graph, "rect,.mg-edge path"), texts = all(graph, "text"), was = now;
+      const looks = parts.map(() => []), says = texts.map(() => []), lines_said = [[], []], rules = [];
+      const animate = (e, looks) => {
+        const frames = new Map(), name = `a${rules.length}`;
+        looks.forEach((look, k) => { if (look !== looks[k - 1]) frames.set(look, [...(frames.get(look) || []), `${100 * k / looks.length}%`]); });
+        if (frames.size < 2) return;
+        e.classList.add(name);
+        rules.push(`@keyframes ${name}{${[...frames].map(([look, at]) => `${at}{${look}}`).join("")}}.${name}{animation:${name} ${seconds * looks.length}s step-end infinite}`);
+      };
+      const vary = (e, said) => {
+        for (const value of new Set(said)) {
+          const one = e.cloneNode();
+          one.textContent = value;
+          one.style.display = "";
+          const seen = said.map(other => `visibility:${other === value ? "visible" : "hidden"}`);
+          one.style.visibility = seen.at(-1).slice(11);
+          animate(one, seen);
+          e.before(one);
+        }
+        e.remove();
+      };
+      root.removeAttribute("data-predict");
+      for (let k = 0; k <= last; k++) {
+        show(k);
+        parts.forEach((e, i) => { const s = getComputedStyle(e); looks[i].push(LOOKS.map(key => `${key}:${s.getPropertyValue(key)}`).join(";")); });
+        texts.forEach((e, i) => says[i].push(getComputedStyle(e).display === "none" ? "" : e.textContent));
+        const said = s => { const e = lines[k].querySelector(s); return e ? e.textContent : ""; };
+        lines_said[0].push(`${k + first} ${said(".mg-kind")} ${said(".mg-op")}`);
+        lines_said[1].push(said(".mg-what"));
+      }
+      const copy = picture(), { width, height } = graph.viewBox.baseVal, wide = Math.max(width, 460);
+      all(copy, "rect,.mg-edge path").forEach((e, i) => animate(e, looks[i]));
+      all(copy, "text").forEach((e, i) => { if (new Set(says[i]).size > 1) vary(e, says[i]); });
+      lines_said.forEach((said, i) => {
+        const e = document.createElementNS(copy.namespaceURI, "text"), most = Math.floor((wide - 20) / 7.9);
+        e.style.cssText = `font:13px ui-monospace,Menlo,Consolas,monospace;fill:${getComputedStyle(root).color}`;
+        e.setAttribute("x", (width - wide) / 2 + 10);
+        e.setAttribute("y", height + 20 + 20 * i);
+        copy.append(e);
+        vary(e, said.map(text => text.length > most ? text.slice(0, most - 3) + "..." : text));
+      });
+      copy.setAttribute("viewBox", `${(width - wide) / 2} 0 ${wide} ${height + 54}`);
+      copy.setAttribute("width", wide);
+      copy.setAttribute("height", height + 54);
+      const style = document.createElementNS(copy.namespaceURI, "style");
+      style.textContent = rules.join("") + "@media (prefers-reduced-motion:reduce){*{animation:none!important}}";
+      copy.prepend(style);
+      root.toggleAttribute("data-predict", predict.getAttribute("aria-pressed") === "true");
+      go(was);
+      return copy;
+    }
+    function save(picture, name) {
+      const link = make("a", "");
+      link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" }));
+      link.download = name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     }
     // To the next turn of a node, or back to the one before.
     function turn(by) {
@@ -144,13 +206,8 @@
         else tell();
       },
       fold: () => fold(!root.hasAttribute("data-few")),
-      svg() {
-        const link = make("a", "");
-        link.href = URL.createObjectURL(new Blob([picture()], { type: "image/svg+xml" }));
-        link.download = `step-${now + first}.svg`;
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-      },
+      svg: () => save(picture(), `step-${now + first}.svg`),
+      animate: () => save(animated(1.2), "steps.svg"),
     };
     const keys = { ArrowRight: "forth", ArrowLeft: "back", ArrowDown: "next", ArrowUp: "before", Home: "first", End: "last", " ": "play", p: "predict", t: "fold" };
     root.addEventListener("click", e => {

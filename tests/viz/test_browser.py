@@ -231,7 +231,7 @@ def test_the_bar_stays(show):
 def test_a_phone_begins_with_the_graph(show):
     """A screen and a half at most; the tables are one touch away."""
     page = show(mg.viz.step(diamond()), width=390)
-    assert page.is_visible(".mg-graph") and not page.is_visible("table") and page.locator(".mg-step").bounding_box()["height"] < 950
+    assert page.is_visible(".mg-graph") and not page.is_visible("table") and page.locator(".mg-step").bounding_box()["height"] < 1100
     page.click("[data-do=fold]")
     assert page.is_visible("table") and page.get_attribute("[data-do=fold]", "aria-expanded") == "true"
     page.focus(".mg-step")
@@ -251,6 +251,27 @@ def test_a_diff_has_a_graph(show, width, graphs):
     assert page.locator("table:visible").count() == 0
     page.click("[data-do=dfold]")
     assert page.locator(".mg-panel table:visible").count() >= 4
+
+
+@pytest.mark.parametrize("width", [1280, 740, 390])
+def test_the_line_of_the_program_moves(show, width):
+    """Beside the graph, below it on a phone; one line is current, in sight, and told to a screen reader."""
+    r = diamond()
+    page = show(mg.viz.step(r), width=width)
+    graph, text = [page.locator(f".mg-panel-{name}").bounding_box() for name in ("graph", "source")]
+    assert text["y"] >= graph["y"] + graph["height"] if width == 390 else text["x"] >= graph["x"] + graph["width"]
+    current, seen = page.locator(".mg-panel-source [aria-current=true]"), []
+    page.focus(".mg-step")
+    for _ in r.events:
+        assert current.count() == 1
+        line, box = current.bounding_box(), page.locator(".mg-panel-source .mg-scroll").bounding_box()
+        assert box["y"] <= line["y"] and line["y"] + line["height"] <= box["y"] + box["height"]
+        seen.append((current.inner_text().strip(), page.locator(".mg-panel-source [data-v=from]").all_inner_texts()))
+        page.keyboard.press("ArrowRight")
+    texts = list(dict.fromkeys([line for line, _ in seen]))
+    assert texts == ["y = (x * w).exp()", "z = (y * w).sum()", "z.backward(retain_graph=keep)"]
+    made = [line.strip() for text, lines in seen if text == texts[2] for line in lines]
+    assert list(dict.fromkeys(made)) == [texts[1], texts[0]]
 
 
 def test_an_address_names_a_step(show):
@@ -278,6 +299,41 @@ def test_a_step_is_saved_as_svg(show, browser, tmp_path):
     alone.goto((tmp_path / "step.svg").as_uri())
     assert alone.evaluate("getComputedStyle(document.querySelector('[data-v=done] rect')).fill") == fill
     alone.close()
+
+
+STATES_AT = """seconds => {
+    for (const a of document.getAnimations()) { a.pause(); a.currentTime = 1000 * seconds; }
+    return [...document.querySelectorAll(".mg-node rect")].map(e => getComputedStyle(e).fill + getComputedStyle(e).strokeWidth);
+}"""
+TEXTS_AT = """() => [...document.querySelectorAll("text")].filter(e => {
+    const s = getComputedStyle(e);
+    return e.textContent && s.visibility === "visible" && s.display !== "none";
+}).map(e => e.textContent)"""
+
+
+def test_all_steps_are_saved_as_an_animated_svg(show, browser, tmp_path):
+    """By the button and by Python: both have the same texts and colours at each step, and the page is where it was."""
+    r = diamond()
+    step = mg.viz.step(r)
+    page = show(step)
+    page.click("[data-do=predict]")
+    before = page.input_value("input")
+    with page.expect_download() as download:
+        page.click("[data-do=animate]")
+    download.value.save_as(tmp_path / "page.svg")
+    assert page.input_value("input") == before and page.get_attribute(".mg-step", "data-predict") is not None
+    step.save(tmp_path / "python.svg", animate=1.2)
+    found = []
+    for name in ("page.svg", "python.svg"):
+        alone = browser.new_page()
+        alone.goto((tmp_path / name).as_uri())
+        found.append([(alone.evaluate(STATES_AT, 1.2 * k + 0.6), sorted(alone.evaluate(TEXTS_AT))) for k in range(len(r.events))])
+        assert alone.evaluate("document.getAnimations()[0].effect.getTiming().duration") == 1200 * len(r.events)
+        alone.emulate_media(reduced_motion="reduce")
+        assert alone.evaluate("document.getAnimations().length") == 0 and any("42 end" in text for text in alone.evaluate(TEXTS_AT))
+        alone.close()
+    for (colours, texts), (others, other_texts) in zip(*found):
+        assert colours == others and texts == other_texts
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

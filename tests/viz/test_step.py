@@ -29,7 +29,7 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
-        if tag == "li":
+        if tag == "li" and "details" in self.open:
             self.items.append("")
         if tag not in VOID or self.get_starttag_text().endswith("/>"):
             self.open.append(tag)
@@ -42,7 +42,7 @@ class Reader(HTMLParser):
             assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if "li" in self.open:
+        if "li" in self.open and "details" in self.open:
             self.items[-1] += data
         if self.open and self.open[-1] == "script" and self.elements[-1][1].get("type") == "application/json":
             self.data += data
@@ -75,7 +75,7 @@ def test_fragment(name):
 
 
 def test_scripts_are_small():
-    assert sum(len(script(name).encode()) for name in ("step.js", "diff.js", "draw.js")) < 13_000
+    assert sum(len(script(name).encode()) for name in ("step.js", "diff.js", "draw.js")) < 16_500
 
 
 def test_every_key_that_changes_is_somewhere():
@@ -234,8 +234,10 @@ def test_gradients_that_change():
 
 
 def test_source_lines():
-    found = states(Timeline(diamond()))
-    lines = {event.op: state["src.l"] for event, state in found if event.kind == "dequeue"}
+    """Of a node that runs: if the text of the program can be read, ``test_program.py`` looks at it."""
+    timeline = Timeline(diamond())
+    timeline.lines.clear()
+    lines = {event.op: state["src.l"] for event, state in states(timeline) if event.kind == "dequeue"}
     assert lines["ExpBackward0"] == "y = (x * w).exp()" and lines["SumBackward0"] == "z = (y * w).sum()"
 
 

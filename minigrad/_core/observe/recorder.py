@@ -21,6 +21,7 @@ Mirrors nothing: PyTorch's engine cannot be watched. Read next: ``recording_task
 """
 
 import itertools
+import linecache
 import threading
 import weakref
 
@@ -44,6 +45,8 @@ class Recorder:
         self.ops = {}           # name of a node -> its kind: MulBackward0
         self.storages = {}      # name of a storage -> {"bytes": its size, or None if no tensor on it was seen}
         self.called = {}        # name of a node or storage -> its name in the user's program
+        self.program = {}       # file of the user's program -> its lines, after the end of the record
+        self.entered = None     # (file, line) of the `with` of the record
         self._names = {}        # id of a node -> (weak reference to it, name)
         self._memory = {}       # id of the log of a version counter, or of the only tensor on a storage -> (weak reference, name)
         self._alone = {}        # the entries of `_memory` that are for a tensor
@@ -61,8 +64,10 @@ class Recorder:
             depth, task = depth + 1, task.outer
         with self._lock:
             name = None if node is None else self.name(node)
-            if kind in ("made", "write"):
-                data = {**data, "at": short_location(user_location())}
+            if kind in ("made", "write", "begin"):
+                place = user_location()
+                self.program.setdefault(place[0], [])
+                data = {**data, "at": short_location(place)}
             elif kind == "count":
                 data = {"nodes": [self.describe_counted(item) for item in data["nodes"]]}
             elif kind == "accumulate":
@@ -179,17 +184,21 @@ class Recorder:
             return {key: self.plain(item, depth - 1) for key, item in value.items()}
         return getattr(value, "__name__", type(value).__name__) if callable(value) else value
 
-    def start(self):
-        """Begin to record the events of all threads."""
+    def start(self, file, line):
+        """Begin to record the events of all threads. `file` and `line` are the place of the ``with``."""
+        self.entered = file, line
+        self.program.setdefault(file, [])
         with _switching:
             switches.recorders = (*switches.recorders, self)
             switches.update_derived()
 
     def stop(self):
-        """Stop recording."""
+        """Stop recording, and keep the text of the program as it is now."""
         with _switching:
             switches.recorders = tuple([recorder for recorder in switches.recorders if recorder is not self])
             switches.update_derived()
+        with self._lock:
+            self.program = {file: linecache.getlines(file) for file in self.program}
 
 
 def storage_size(tensor):
