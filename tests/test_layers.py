@@ -42,7 +42,8 @@ BELOW = {
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
     "func": {"utils", "autograd", "surface", "ops", "_core", "errors"},
-    "distributed": {"nn", "utils", "autograd", "surface", "ops", "errors"},
+    "distributed": {"nn", "utils", "autograd", "surface", "ops", "_core", "errors"},
+    "distributed.states": {"distributed", "serialization", "optim", "autograd", "surface", "ops", "errors"},
     "nn.parallel": {"distributed", "nn", "utils", "autograd", "surface", "ops", "errors"},
     "serialization": {"_serialization", "surface", "errors"},
     "_serialization": {"nn", "surface", "ops", "_core", "errors"},
@@ -62,6 +63,8 @@ def layer(module):
     """The layer of a dotted name below minigrad."""
     if module.startswith("nn.parallel"):        # nn loads it when a program asks for it, so it may stand above distributed
         return "nn.parallel"
+    if module.startswith(("distributed.optim", "distributed.checkpoint")):      # the states of optimizers, above `optim`
+        return "distributed.states"
     first = module.split(".")[0]
     return "surface" if first in SURFACE else first
 
