@@ -11,6 +11,7 @@ import time
 
 import minigrad as mg
 import minigrad.distributed as dist
+from minigrad.autograd import Function
 from minigrad.distributed.pipelining import PipelineStage, simulate, step_time_of
 from minigrad.distributed.pipelining.schedules import SCHEDULES
 from minigrad.errors import TensorValueError
@@ -18,7 +19,7 @@ from minigrad.errors import TensorValueError
 __all__ = ["Sleeping", "main", "measure"]
 
 
-class Sleep(mg.autograd.Function):
+class Sleep(Function):
     """The identity, which takes a time, and whose backward takes a time."""
 
     @staticmethod

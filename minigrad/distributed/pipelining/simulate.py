@@ -144,21 +144,21 @@ def simulate(schedule, ranks=None, microbatches=None, local_stages=None, *, F=1,
     >>> simulate("1F1B", 2, 3, replicas=4, gradient_bytes=8, latency=0.5, bandwidth=2).all_reduce
     [9.0, 9.0]
     """
+    cls: Any = None
+    table, rank_of = {}, {}
     if isinstance(schedule, dict):
-        table, cls = {rank: as_actions(row) for rank, row in schedule.items()}, None
+        table = {rank: as_actions(row) for rank, row in schedule.items()}
         stages = 1 + max([action.stage_index for row in table.values() for action in row], default=-1)
-        found = {action.microbatch_index for row in table.values() for action in row}
+        microbatches = len({action.microbatch_index for row in table.values() for action in row})
         if set(table) != set(range(len(table))) or not stages:
             raise TensorValueError("MG-E236", "simulate() expects a table with actions for the ranks 0, 1, 2, ..., but got the "
                                    f"ranks {list(table)} and {stages} stages", fix='{0: ["0F0", "0B0"]}, for example')
-        rank_of = check_rows(table, len(table), stages, len(found))
+        rank_of = check_rows(table, len(table), stages, microbatches)
     else:
         cls = schedule_class(schedule)
-        local_stages = local_stages_of(cls, local_stages)
-        for name, number in (("ranks", ranks), ("microbatches", microbatches), ("local_stages", local_stages)):
-            check_count(number, name, "simulate")
+        ranks, microbatches, local_stages = [check_count(number, name, "simulate") for number, name in (
+            (ranks, "ranks"), (microbatches, "microbatches"), (local_stages_of(cls, local_stages), "local_stages"))]
         stages = ranks * local_stages
-        rank_of = None
     costs = Costs(*[per_stage(value, name, stages, "simulate") for value, name in (
         (F, "F"), (I, "I"), (W, "W"), (message, "message"), (bytes_I, "bytes_I"), (bytes_W, "bytes_W"),
         (gradient_bytes, "gradient_bytes"))])
@@ -169,7 +169,7 @@ def simulate(schedule, ranks=None, microbatches=None, local_stages=None, *, F=1,
                                fix="pass the bytes that a replica sends in one unit of time")
     order = None if cls is None or timeline else _wavefront.order_of(cls.__name__, ranks, microbatches, local_stages)
     if order is not None:
-        rank_of = {stage: stage % ranks for stage in range(stages)}
+        rank_of = {stage: stage % order.ranks for stage in range(stages)}
         pipeline_time, ends, peak_bytes = _wavefront.run(order, costs, merge)
         timed = None
     else:
@@ -179,10 +179,9 @@ def simulate(schedule, ranks=None, microbatches=None, local_stages=None, *, F=1,
         timed, peak_bytes = run_table(table, costs, rank_of, merge)
         ends = [timed[rank][-1].end if timed[rank] else 0 for rank in sorted(timed)]
         pipeline_time = max(ends)
-    count = len(found) if cls is None else microbatches
     busy, all_bytes = [0] * len(ends), [0] * len(ends)
     for stage, rank in rank_of.items():
-        busy[rank] += count * (costs.F[stage] + costs.I[stage] + costs.W[stage])
+        busy[rank] += microbatches * (costs.F[stage] + costs.I[stage] + costs.W[stage])
         all_bytes[rank] += costs.gradient_bytes[stage]
     all_reduce = [ring(bytes_, replicas, latency, bandwidth) for bytes_ in all_bytes]
     step_time = max([end + more for end, more in zip(ends, all_reduce)])
@@ -273,19 +272,20 @@ def local_stages_of(cls, local_stages):
     return fixed or 1 if local_stages is None else local_stages
 
 
-def check_count(number, name, function):
-    """Raise unless `number` is a positive int."""
+def check_count(number, name, function) -> Any:
+    """Return `number`; raise unless it is a positive int."""
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise TensorValueError("MG-E236", f"{function}() expects a positive int as {name}, but got {number!r}",
                                fix=f"pass {name}=4, say")
+    return number
 
 
-def check_number(number, name, function):
+def check_number(number: Any, name, function):
     """Raise unless `number` is a finite number that is not negative."""
-    if not isinstance(number, numbers.Real) or isinstance(number, bool):
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
         raise TensorTypeError("MG-E236", f"{function}() expects numbers as {name}, but got {type(number).__name__}",
                               fix=f"pass one number, or a list with a number for each stage: {name}=1.5")
-    if not 0 <= number < math.inf:
+    if number < 0 or not math.isfinite(number):
         raise TensorValueError("MG-E236", f"{function}() expects finite numbers that are not negative as {name}, but got "
                                f"{number!r}", fix="pass times in one unit, such as milliseconds, and sizes in bytes")
 
