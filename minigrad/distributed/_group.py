@@ -47,7 +47,7 @@ class ProcessGroup:
         self.announcements: Any = None
         self.headers: Any = None
         self.pipeline: Any = None
-        self._under_way = []        # keeps the memory of what somebody has started and not waited for
+        self._under_way = []        # keeps the memory of what was started and not waited for
         if communicator is not None:
             self.announcements, self.headers, self.pipeline = [communicator.Dup() for _ in range(3)]
 

@@ -78,7 +78,7 @@ class Work:
 
 
 class WorkFuture:
-    """What a work will have written, as a future: asked for when somebody waits. Mirrors ``torch.futures.Future``."""
+    """What a work will have written, as a future: asked for when a program waits for it. Mirrors ``torch.futures.Future``."""
 
     def __init__(self, completed, result):
         """``completed()`` tells whether ``result()`` need not wait."""

@@ -57,7 +57,7 @@ PARTS = {part.name: part for part in (
          "_core/engine/ready_queue.py"),
     Part("add_gradients", "add_gradients(old, new)",
          "Two gradients that reached one output of a node.",
-         "Their sum, a tensor. It must not write to a tensor that somebody else holds.",
+         "Their sum, a tensor. It must not write to a tensor that is also used elsewhere.",
          "A tensor with the shape and the dtype of `old`.",
          "_core/engine/graph_task.py"),
     Part("accumulate_grad", "accumulate_grad(leaf, grad)",

@@ -135,7 +135,7 @@ class ReadyQueue:
 # Before a node runs, its gradients are collected in its *buffer*: a list with a slot for each output. `receive` puts a gradient
 # into a slot, or adds it to what is there. An empty slot has None, and a gradient of None adds nothing.
 #
-# The tensor in the slot may belong to somebody else: `x + x` sends *the same* tensor along both edges. So do not write to it.
+# The tensor in the slot may also be used elsewhere: `x + x` sends *the same* tensor along both edges. So do not write to it.
 
 # %% nbgrader={"grade": false, "grade_id": "receive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def receive(buffers, node, number, grad):

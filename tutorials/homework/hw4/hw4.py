@@ -14,7 +14,7 @@
 # # Homework 4: what a graph remembers
 #
 # **The question.** Backward needs numbers of the forward. They must still be what they were, and they cost memory. How does autograd
-# notice that somebody has overwritten one? And what can you do about the memory? You write the counter, the check, and a way to keep
+# notice that a program has overwritten one? And what can you do about the memory? You write the counter, the check, and a way to keep
 # the numbers in half of the space. At the end, a network learns with your saved tensors instead of minigrad's.
 #
 # You need: tutorials 7 to 9, on saved tensors, packing and version counters. About 180 minutes, 100 points.

@@ -284,7 +284,7 @@ if __name__ == "__main__" and 2 in chosen:
 #
 # For the maximum, each thread finds the maximum of its own columns and writes it into *shared memory*:
 # `shared` is an array that all threads of a block see, and others do not. `cuda.syncthreads()` waits until **all** threads of the
-# block have come to it. After it, each thread can read what the others have written. Before anybody writes into the same array again,
+# block have come to it. After it, each thread can read what the others have written. Before a thread writes into the same array again,
 # wait again: a slow thread may still be reading. The sum works in the same way.
 #
 # So all threads of a block must call `syncthreads` equally often, also a thread that has no column. A block has `THREADS` threads at
