@@ -6,8 +6,10 @@ const scrollable = part => {
 };
 window.addEventListener("load", () => scrollable(document));
 
-// The theme has two asides on a page, and does not name them.
+// The theme has two asides on a page, and does not name them; its page of results has no title.
 window.addEventListener("DOMContentLoaded", () => {
+  const results = document.querySelector("#search-results");
+  if (results && !document.querySelector("h1")) results.before(Object.assign(document.createElement("h1"), { textContent: "Search" }));
   for (const [name, label] of [["sidebar-drawer", "all pages"], ["toc-drawer", "on this page"]]) {
     for (const aside of document.querySelectorAll(`aside.${name}`)) aside.ariaLabel = label;
   }

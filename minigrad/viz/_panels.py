@@ -19,7 +19,7 @@ def panels(timeline: Timeline, steps: list[TimelineStep], value: Value) -> str:
     """All panels. `value` gives the text of a key after the last step."""
     present = occurring(timeline, steps)
     picture, width = graph(timeline, present, value)
-    columns = [picture + grads(timeline, present, value), source(timeline, value) + tasks(timeline, steps, value),
+    columns = [picture, source(timeline, value) + tasks(timeline, steps, value) + grads(timeline, present, value),
                saved(timeline, present, value) + storages(timeline, value)]
     return tag("div", "".join([tag("div", column, cls="mg-col") for column in columns]) + legend(),
                cls="mg-panels mg-wide" if width > COLUMN else "mg-panels")

@@ -86,7 +86,7 @@ class StepBuilder:
             elif event.kind not in ELSEWHERE:
                 node = self.timeline.line_at(self.timeline.places.get(event.node))
         for key in {key: None for key in (*self.marks, runs, node) if key}:
-            self.set(key, "run" if key == runs else "from" if key == node else "")
+            self.set(key, " ".join(["run"] * (key == runs) + ["from"] * (key == node)))
         self.marks = runs, node
 
     def source(self, event):

@@ -12,7 +12,7 @@ its event sets. To show step k, set the keys of all steps up to k. The keys:
     s1.v  s1.o          a storage: its version, and the last op that wrote to it
     n2:0.s              the first value that n2 has saved: "kept", "read", "freed", "wrong"
     kept                the memory that saved values keep alive
-    p5.s                line 5 of the program's text: "run" if it runs, "from" if it made the node that runs
+    p5.s                line 5 of the program's text: "run" if it runs, "from" if it made the node that runs, "run from" if both
     src.f  src.l        the file and the line that called the op; with the program's text src.l says about the node
 
 This file knows no HTML. Each event is read twice, so the time is linear in the length of the record.

@@ -35,7 +35,7 @@
       for (let i = now + 1; i <= k; i++) for (const key in shots[i][0]) set(key, shots[i][0][key], i === k);
       for (const e of hits) e.classList.add("mg-hit");
       for (const e of code) e.removeAttribute("aria-current");
-      for (const e of code) if (e.dataset.v === "run") { e.setAttribute("aria-current", "true"); near(e); }
+      for (const e of code) if (e.dataset.v.startsWith("run")) { e.setAttribute("aria-current", "true"); near(e); }
       if (lines[now]) lines[now].removeAttribute("aria-current");
       now = k;
       lines[k].setAttribute("aria-current", "step");

@@ -266,7 +266,7 @@ def test_the_line_of_the_program_moves(show, width):
         assert current.count() == 1
         line, box = current.bounding_box(), page.locator(".mg-panel-source .mg-scroll").bounding_box()
         assert box["y"] <= line["y"] and line["y"] + line["height"] <= box["y"] + box["height"]
-        seen.append((current.inner_text().strip(), page.locator(".mg-panel-source [data-v=from]").all_inner_texts()))
+        seen.append((current.inner_text().strip(), page.locator(".mg-panel-source [data-v~=from]").all_inner_texts()))
         page.keyboard.press("ArrowRight")
     texts = list(dict.fromkeys([line for line, _ in seen]))
     assert texts == ["y = (x * w).exp()", "z = (y * w).sum()", "z.backward(retain_graph=keep)"]

@@ -38,8 +38,9 @@ def marked(record):
     number = {timeline.lines[title, i, text.strip()]: i for title, lines in timeline.program for i, text in lines}
     for step in build_steps(timeline):
         state.update(step.changes)
-        places = {value: number[key] for key, value in state.items() if key in number and value}
-        assert len(places) == len([key for key in state if key in number and state[key]])     # one line at most has each mark
+        marks = [(mark, number[key]) for key, value in state.items() if key in number for mark in value.split()]
+        places = dict(marks)
+        assert len(places) == len(marks)        # one line at most has each mark
         found.append((step.event.kind, step.event.op, places.get("run", 0), places.get("from", 0)))
     return found
 
@@ -68,6 +69,11 @@ def test_functions_of_another_cell():
     exec(compile(head, "<ipython-input-8-a>", "exec"), names)
     timeline = Timeline(run("<ipython-input-9-a>", tail, **names))
     assert [[number for number, _ in lines] for _, lines in timeline.program] == [[1, 2, 3], [1, 2, 3, 4]]
+
+
+def test_one_line_may_do_both():
+    record = run("<ipython-input-7-c>", CELL.replace("    loss = net(3).sum()\n    loss.backward()", "    net(3).sum().backward()"))
+    assert ("dequeue", "SumBackward0", 7, 7) in marked(record)
 
 
 def test_a_backward_in_a_hook():
