@@ -26,7 +26,7 @@ id="about-leaf">a tensor</span></span>, <a href="../reference/tensor.html#x">ten
 <section id="exercises"><h2>Exercises</h2><p>One.</p><div class="cell"><pre>@mg.testing.exercise(1)</pre></div>
 <details><summary>Hint 1</summary><p>Think.</p><details><summary>Hint 2</summary><p>Again.</p></details></details>
 <div class="cell tag_hide-cell tag_solution"><details><summary><p class="expanded">Hide</p></summary><div class="cell_input"><pre>check(3)</pre></div></details></div>
-</section></section></article><footer>the next page</footer></div></body></html>""" % mathml("x^2")
+</section></section></article><footer>the next page</footer></div></body></html>""".replace("%s", mathml("x^2"))
 GLOSSARY = """<div role="main"><article><section id="glossary"><h1>Glossary</h1><dl><dt id="term-leaf">leaf</dt></dl></section></article></div>"""
 
 
