@@ -10,7 +10,7 @@ from tests.docs.conftest import HTML, why_no_site
 from tools.docs import book, epub
 from tools.docs.formulas import mathml
 
-PAGE = """<!doctype html><html><head><title>x</title></head><body><nav>menu</nav><article><div role="main">
+PAGE = """<!doctype html><html><head><title>x</title></head><body><nav>menu</nav><div role="main"><article>
 <section id="title"><h1>1. Title<a class="headerlink" href="#title">¶</a></h1>
 <div class="downloads"><a href="../_downloads/x.ipynb">the notebook</a></div>
 <p>A <span class="mg-explained"><a class="mg-term" href="../notes/glossary.html#term-leaf" aria-describedby="about-leaf">leaf</a><span role="tooltip"
@@ -26,8 +26,8 @@ id="about-leaf">a tensor</span></span>, <a href="../reference/tensor.html#x">ten
 <section id="exercises"><h2>Exercises</h2><p>One.</p><div class="cell"><pre>@mg.testing.exercise(1)</pre></div>
 <details><summary>Hint 1</summary><p>Think.</p><details><summary>Hint 2</summary><p>Again.</p></details></details>
 <div class="cell tag_hide-cell tag_solution"><details><summary><p class="expanded">Hide</p></summary><div class="cell_input"><pre>check(3)</pre></div></details></div>
-</section></section></div></article></body></html>""" % mathml("x^2")
-GLOSSARY = """<article><div role="main"><section id="glossary"><h1>Glossary</h1><dl><dt id="term-leaf">leaf</dt></dl></section></div></article>"""
+</section></section></article><footer>the next page</footer></div></body></html>""".replace("%s", mathml("x^2"))
+GLOSSARY = """<div role="main"><article><section id="glossary"><h1>Glossary</h1><dl><dt id="term-leaf">leaf</dt></dl></section></article></div>"""
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_chapter(chapters):
     assert (first.name, first.title) == ("01_a", "1. Title") and first.sections == [("01_a--deep", "Deeper: more"), ("01_a--exercises", "Exercises")]
     root = ElementTree.fromstring(f"<div>{first.body}</div>")
     text = " ".join("".join(root.itertext()).split())
-    for left_out in ("¶", "notebook", "a tensor", "menu", "Show this part", "Hint", "Think", "check(3)", "exercise(1)", "next", "step ", "run()"):
+    for left_out in ("¶", "notebook", "a tensor", "menu", "Show this part", "Hint", "Think", "check(3)", "exercise(1)", "next", "step ", "run()", "next page"):
         assert left_out not in text, left_out
     assert "The deep part." in text and re.search("Answer ?It is three", text) and "After the last of 29 steps." in text and "< 3?" in text
     assert "<details" not in first.body and "<msup><mi>x</mi><mn>2</mn></msup>" in first.body
@@ -81,7 +81,7 @@ def test_pictures(chapters):
 
 def test_the_style(site):
     style = book.style()
-    assert ".mg-node rect{fill:#fff" in style and "var(--" not in style and ".mg-bar" not in style and ".highlight .k" in style
+    assert ".mg-node path{fill:#fff" in style and "var(--" not in style and ".mg-bar" not in style and ".highlight .k" in style
     assert style.count("{") == style.count("}")
 
 

@@ -41,6 +41,9 @@ at the end of the book.</p>
 <p>Parts whose title begins with “Deeper:” are for a second reading.</p>
 """
 
+# Words of code that have no colour of their own. Each would be an element of the PDF, of which there would be 100,000.
+PLAIN = re.compile(r'<span(?: class="(?:n|p|w|pre)")?>([^<>]*)</span>')
+
 # Of step-throughs and drawings only the pictures are left, so only the rules about them.
 PICTURED = re.compile(r"^\.(?:mg-node|mg-leaf|mg-tensor|mg-edge|mg-label)\b.*?\}$", re.MULTILINE | re.DOTALL)
 
@@ -112,8 +115,8 @@ def chapter(page, text, names):
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(text, "html.parser")
-    main = soup.select_one("article [role=main]") or soup.body
-    assert main is not None, page
+    main = soup.find("article")
+    assert main is not None, f"{page} has no article, which the theme writes around the text of a page"
     name = names[page]
     pictures(main, soup)
     solutions = take_solutions(main, soup)
@@ -225,7 +228,7 @@ def local(main, page, names):
 
 def xhtml(element):
     """The inside of an element as XML. The parser writes all names in small letters, and SVG has one that is not."""
-    text = element.decode_contents(formatter="minimal")
+    text = PLAIN.sub(r"\1", element.decode_contents(formatter="minimal"))
     colours = re.sub(r"var\(--([\w-]+)\)", lambda match: picture.LIGHT.get(match[1], "currentColor"), text)
     return colours.replace(" viewbox=", " viewBox=").replace("kept-style", "style")
 
