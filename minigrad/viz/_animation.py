@@ -142,7 +142,8 @@ def rules():
             plain = re.sub(r"var\(--([\w-]+)\)", lambda name: palette()[name[1]], body)
             for selector in selectors.split(","):
                 if "mg-here" not in selector and ":not" not in selector:
-                    found.setdefault(selector, {}).update([pair.split(":", 1) for pair in plain.split(";") if pair])
+                    found.setdefault(selector, {}).update(
+                        [(name, value) for name, _, value in [pair.partition(":") for pair in plain.split(";")] if name])
     return found
 
 

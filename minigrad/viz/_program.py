@@ -38,11 +38,11 @@ class Passage(NamedTuple):
 
 def passages(record: Record, places: Iterable[Mapping[str, Any]]) -> list[Passage]:
     """The passages of the program in which the record was made, and the `places` of its events are. The first has the ``with``."""
-    entered, _ = record.entered or ("", 0)
+    entered, line = record.entered or ("", 0)
     files = {file: lines for file, lines in record.program.items() if lines and is_program(file)}
     used: dict[str, set[int]] = {file: set() for file in files}
     if entered in used:
-        used[entered].add(record.entered[1])
+        used[entered].add(line)
     for place in places:
         for file, lines in files.items():
             if is_line(place, file, lines):
@@ -59,7 +59,7 @@ def is_line(place, file, lines):
             and place["source"] == lines[place["line"] - 1].strip())
 
 
-def shown(lines: Sequence[str], used: set[int]) -> list[int]:
+def shown(lines: Sequence[str], used: Iterable[int]) -> list[int]:
     """The numbers of the lines to show: those in `used` and what belongs to them."""
     found, first = range(1, len(lines) + 1), set()
     if len(lines) > WHOLE:
@@ -73,7 +73,7 @@ def shown(lines: Sequence[str], used: set[int]) -> list[int]:
     return [number for number in found if number <= last]
 
 
-def statements(lines):
+def statements(lines: Sequence[str]) -> list[Any]:
     """The statements of a file; none if it is not plain Python, as a cell with a magic command of IPython."""
     try:
         return ast.parse("".join(lines)).body
@@ -81,7 +81,7 @@ def statements(lines):
         return []
 
 
-def block_with(body, number):
+def block_with(body: list[Any], number: int) -> tuple[int, int]:
     """The first and the last line of the outermost function with a line, or of its statement; otherwise the line alone."""
     for node in body:
         if first_line(node) <= number <= node.end_lineno:

@@ -45,7 +45,7 @@ class Recorder:
         self.ops = {}           # name of a node -> its kind: MulBackward0
         self.storages = {}      # name of a storage -> {"bytes": its size, or None if no tensor on it was seen}
         self.called = {}        # name of a node or storage -> its name in the user's program
-        self.program = {}       # file of the user's program -> its lines, after the end of the record
+        self.program = {}       # file of the program -> its lines, after the end of the record
         self.entered = None     # (file, line) of the `with` of the record
         self._names = {}        # id of a node -> (weak reference to it, name)
         self._memory = {}       # id of the log of a version counter, or of the only tensor on a storage -> (weak reference, name)
