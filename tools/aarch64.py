@@ -18,8 +18,8 @@ from tools.pythons import HERE, SUITES, fetch
 FOLDER = HERE / "aarch64"
 TOOLS = FOLDER / "tools"                            # programs of this machine
 LIBRARIES = TOOLS / "usr" / "aarch64-linux-gnu" / "lib"     # libgomp for ARM
-# The emulator takes ten to thirty times as long. So an eighth of these tests stands for all: the kernels, views, and what the engine
-# calls when.
+# The emulator takes ten to thirty times as long. So an eighth of these tests stands for all: the kernels, views, and what the
+# engine calls when.
 TESTS = ["--share=1/8", "tests/kernels/test_contract.py", "tests/core/test_views.py", "tests/core/test_engine_order.py"]
 
 
