@@ -8,7 +8,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.errors import catalogue
-from tools.docs import drawing, sheet, sheet_facts
+from tools.docs import drawing, sheet, sheet_back, sheet_facts
 from tools.docs.drawing import Drawing
 from tools.docs.sheet_facts import ERRORS, EXAMPLE, GRAPH, HOOK_RULES, QUEUE, STATIONS, VERSIONS, WATCH
 
@@ -154,12 +154,57 @@ def test_grad_makes_only_the_first_stops():
     assert events == ["tensor"] and h.grad is not None
 
 
+# ---- the second page ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op, formula", sheet_back.FORMULAS)
+def test_each_formula_is_the_gradient(op, formula):
+    """In numbers, and it uses no tensor but those that the node has saved, and g."""
+    x, w = [mg.rand(3, 3, dtype=mg.float64).add_(0.5).requires_grad_() for _ in range(2)]
+    result = eval(op, {"x": x, "w": w})
+    g = mg.rand(result.shape, dtype=mg.float64)
+    wanted = mg.autograd.grad(result, [x, w], g, allow_unused=True)
+    names = {"x": x.detach(), "w": w.detach(), "result": result.detach(), "g": g}
+    found = eval(formula, names)
+    for mine, theirs in zip(found if isinstance(found, tuple) else (found,), wanted):
+        assert mg.allclose(mine, theirs, rtol=1e-12)
+    used = {name for name in ("x", "w", "result") if re.search(rf"\b{name}\b(?!\.shape)", formula)}
+    assert used == set(sheet_back.saved_by(op))
+
+
+def test_each_call_is_in_pytorch_and_here():
+    packages = [mg]
+    try:
+        import torch
+        import torch.utils.checkpoint
+        packages.append(torch)
+    except ImportError:
+        pass
+    for package in packages:
+        for call, _ in sheet_back.CALLS:
+            found = package
+            for part in re.match(r"[\w.]+", call)[0].split(".")[1:]:
+                found = getattr(found, part) if call.startswith("mg.") else getattr(package.Tensor, part)
+            assert callable(found), call
+    for call, _ in sheet_back.OURS:
+        found = mg
+        for part in re.match(r"[\w.]+", call)[0].split(".")[1:]:
+            found = getattr(found, part)
+        assert callable(found), call
+
+
+def test_grad_modes():
+    assert [tuple(sheet_back.mode_facts(name)) for name in sheet_back.MODES] == [
+        (True, True, True, True), (False, False, True, True), (False, False, False, False)]
+
+
 # ---- the drawing --------------------------------------------------------------------------------------------
 
 
-def test_the_sheet_is_well_drawn(needs_fonts):
-    drawn = sheet.draw()        # it has been checked
-    assert len(drawn.boxes()) > 150 and (drawn.width, drawn.height) == sheet.PAGE
+@pytest.mark.parametrize("page", [sheet, sheet_back])
+def test_the_sheet_is_well_drawn(needs_fonts, page):
+    drawn = page.draw()        # it has been checked
+    assert len(drawn.boxes()) > 140 and (drawn.width, drawn.height) == sheet.PAGE
     assert {item[4] for item in drawn.items if item[0] == "text"} <= {18.0, 10.0, 7.6, 7.0}, "one scale of sizes"
     assert len({item[6] for item in drawn.items if item[0] == "text"}) <= 5, "few colours"
 
@@ -172,8 +217,9 @@ def test_both_files(needs_fonts):
         assert code in shown and words in shown
     assert svg.attrib["width"] == "297mm" and svg.attrib["height"] == "210mm" and "http" not in drawn.svg().partition(">")[2]
     assert drawn.svg() == sheet.draw().svg() and drawn.pdf() == sheet.draw().pdf(), "the same sources give the same files"
-    assert drawn.pdf().startswith(b"%PDF") and drawn.pdf().count(b"/Type /Page\n") == 1
-    assert len(drawn.svg()) < 120_000 and len(drawn.pdf()) < 120_000
+    both = drawn.pdf(sheet_back.draw())
+    assert both.startswith(b"%PDF") and both.count(b"/Type /Page\n") == 2 and both == sheet.draw().pdf(sheet_back.draw())
+    assert len(drawn.svg()) < 120_000 and len(both) < 120_000
 
 
 @pytest.mark.parametrize("fault, spoil", [

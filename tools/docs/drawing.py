@@ -209,9 +209,8 @@ class Drawing:
 
     # ---- PDF --------------------------------------------------------------------------------------------
 
-    def pdf(self):
-        """The page as PDF. The same drawing gives the same bytes."""
-        from reportlab.lib.colors import HexColor
+    def pdf(self, *more):
+        """The page as PDF, and more drawings as its next pages. The same drawings give the same bytes."""
         from reportlab.pdfbase import pdfmetrics
         from reportlab.pdfbase.ttfonts import TTFont
         from reportlab.pdfgen.canvas import Canvas
@@ -225,6 +224,16 @@ class Drawing:
         canvas.setSubject(self.description)
         canvas.setAuthor("the minigrad authors")
         canvas.setCreator("minigrad")
+        for drawing in (self, *more):
+            drawing.paint(canvas)
+            canvas.showPage()
+        canvas.save()
+        return target.getvalue()
+
+    def paint(self, canvas):
+        """Draw the items on a page of a PDF."""
+        from reportlab.lib.colors import HexColor
+
         canvas.setLineCap(1)
         canvas.setLineJoin(1)
 
@@ -264,9 +273,6 @@ class Drawing:
                     canvas.setDash(*([1.5, 2.5] if rest[4] else []))
                     canvas.drawPath(path, **paint("none", rest[2], rest[3]))
                     canvas.setDash()
-        canvas.showPage()
-        canvas.save()
-        return target.getvalue()
 
 
 def number(value):

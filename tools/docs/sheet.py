@@ -1,9 +1,11 @@
-"""The cheat sheet: A4, landscape, as SVG and as PDF. What it says is in ``sheet_facts.py``; here is where each thing stands.
+"""The cheat sheet: two pages of A4, landscape, as SVG and as PDF. What the first page says is in ``sheet_facts.py``; here is where
+each thing stands. ``sheet_back.py`` is the second page.
 
 Twelve columns; one type scale (TITLE, HEADING, BODY and SMALL); blue for nodes, violet for leaves, amber for gradients.
 """
 
 import minigrad as mg
+from tools.docs import sheet_back
 from tools.docs import sheet_facts as facts
 from tools.docs.drawing import SMALLEST, Drawing, width
 
@@ -41,10 +43,10 @@ def heading(d, x, y, wide, number, text):
 def draw():
     """The sheet as a `Drawing`, which has been checked: nothing overlaps, nothing is cut."""
     ran = facts.run_example()
-    d = Drawing(*PAGE, "minigrad on one page",
+    d = Drawing(*PAGE, "minigrad on two pages",
                 "Cheat sheet: the graph, the ready queue, the order of hooks, saved tensors and versions, common errors.",
                 margin=24.0)
-    end = d.text(MARGIN, 40, "minigrad on one page", TITLE, "bold")
+    end = d.text(MARGIN, 40, "minigrad on two pages", TITLE, "bold")
     d.text(end + 10, 40, "autograd from the inside: the names, the order and the errors are PyTorch's", HEADING, colour=SOFT)
     d.text(PAGE[0] - MARGIN, 40, f"minigrad {mg.__version__}", BODY, colour=SOFT, anchor="end")
     graph(d, column(0), ROWS[0], span(5), ran)
@@ -262,7 +264,8 @@ def errors(d, y):
 
 
 def write(pages):
-    """Add the sheet beside its page."""
-    sheet = draw()
-    pages.write("teach/cheat-sheet.svg", sheet.svg())
-    pages.write("teach/cheat-sheet.pdf", sheet.pdf())
+    """Add the sheet beside its page of the site."""
+    front, back = draw(), sheet_back.draw()
+    pages.write("teach/cheat-sheet.svg", front.svg())
+    pages.write("teach/cheat-sheet-2.svg", back.svg())
+    pages.write("teach/cheat-sheet.pdf", front.pdf(back))
