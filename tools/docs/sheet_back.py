@@ -135,8 +135,8 @@ def modes(d, front, x, y, wide):
             word, face, colour = ("yes", "bold", front.INK) if holds else ("no", "sans", front.SOFT)
             d.text(left, at, word, front.BODY, face, colour)
         at += front.ROW
-    d.paragraph(x, at + 5, wide, "*saved later:* a recorded op may save y after the mode. The innermost mode holds; each thread has "
-                "its own.", front.BODY, front.LEADING)
+    text = "*saved later:* a recorded op may save y after the mode. The innermost mode holds; each thread has its own."
+    d.paragraph(x, at + 5, wide, text, front.BODY, front.LEADING)
 
 
 def formulas(d, front, x, y, wide):
