@@ -104,7 +104,7 @@ def extensions():
 
     if sys.platform == "linux":     # Cython's workers; what Python 3.14 starts instead of a fork would run this file again
         multiprocessing.set_start_method("fork", force=True)
-    openmp = ["-fopenmp"] if sys.platform == "linux" and compiles("-fopenmp") else []
+    openmp = ["-fopenmp"] if sys.platform == "linux" and compiles("-fopenmp", "omp.h") else []
     windows = sys.platform == "win32"
     standard = ["/std:c11"]     # MSVC's default is older, and has no `restrict`
     sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).rglob("*.py")
