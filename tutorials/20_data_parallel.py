@@ -32,7 +32,6 @@ import warnings
 import minigrad as mg
 import minigrad.distributed as dist
 from minigrad.distributed import checkpoint
-from minigrad.distributed.algorithms import ddp_comm_hooks
 
 nn = mg.nn
 loss_fn = nn.MSELoss()
@@ -79,8 +78,8 @@ for p, q in zip(first.parameters(), second.parameters()):
 print("the same as of the whole batch:", largest_difference(first, whole) < 1e-12)
 
 # %% [markdown]
-# Both copies now have one gradient, so an optimizer makes the same step in both. They begin equal, and they stay equal, step after
-# step. No parameter is ever sent again. This is **data parallelism**: the same model everywhere, other data everywhere.
+# Both copies now have one gradient, so an optimizer makes the same step in both. They begin equal and stay equal, so no parameter
+# is ever sent again. This is **data parallelism**: the same model everywhere, other data everywhere.
 #
 # Each of the processes that work together has a number from 0 on, its **rank**. We also call the process itself a rank. An
 # **all-reduce** is what we did by hand: each rank brings a tensor, and each gets the sum or the mean of all.
@@ -89,18 +88,17 @@ print("the same as of the whole batch:", largest_difference(first, whole) < 1e-1
 #
 # The obvious program runs the whole backward, and then an all-reduce for each gradient. It is right, and it has two faults.
 #
-# *Nothing happens at the same time.* During the backward the network cable has nothing to do. During the all-reduces the
-# processor has nothing to do. Yet the gradient of the last layer was complete long before the backward ended.
+# *Nothing happens at the same time.* During the backward the network cable is idle, and during the all-reduces the processor is.
+# Yet the gradient of the last layer was complete long before the backward ended.
 #
-# *There are too many messages.* Each message costs some time of its own, however short it is: the **latency**. A large network
-# has hundreds of parameters, and many of them are short, such as the biases.
+# *There are too many messages.* However short a message is, it costs some time: the **latency**. A large network has hundreds of
+# parameters, and many are short, such as the biases.
 #
 # ## Which gradient is complete first?
 #
 # A post-accumulate hook is called at the moment when the gradient of a parameter is complete, during the backward.
 #
-# **Predict.** In which order are the hooks of the six parameters called? The names are `0.weight`, `0.bias`, `2.weight` and so
-# on, in the order of the layers.
+# **Predict.** The parameters are `0.weight`, `0.bias`, `2.weight` and so on. In which order are their hooks called?
 #
 # <details><summary>Answer</summary>
 #
@@ -115,27 +113,27 @@ names = {p: name for name, p in net.named_parameters()}
 for p in net.parameters():
     p.register_post_accumulate_grad_hook(lambda p: print(names[p], end="  "))
 loss_fn(net(X), Y).backward()
+print()
 
 # %% [markdown]
 # ## Buckets
 #
-# Now the plan is clear. Put the parameters into groups, in reverse order: these are the **buckets**. The gradients of a bucket
-# travel together, in one flat tensor. When the last gradient of a bucket is there, its all-reduce *starts*, and the backward goes
-# on. Only at the end of the backward we wait for what is still under way.
+# Put the parameters into groups, in reverse order. Such a group is a **bucket**: its gradients travel together, in one flat tensor.
+# When the last gradient of a bucket is there, its all-reduce *starts*, and the backward goes on. Only its end waits for
+# what is still under way.
 #
-# ![Time goes from left to right. The upper lane is the backward: layer 4, layer 2, layer 0. The lane below has three buckets: the
-# first is full in the middle of layer 2, the second at its end, the third when layer 0 is done. The lowest lane has their
-# all-reduces. The first two run beside the backward, and only the third is waited for.](pictures/buckets.svg)
+# ![Two lanes over time. The backward computes layers 4, 2 and 0. Below, the all-reduces of buckets 0 and 1 run beside it. Only
+# that of bucket 2 runs after it.](pictures/buckets.svg)
 #
-# A small bucket is full early, but there are more messages. A large one has fewer messages, but starts late. PyTorch's size is 25
-# megabytes, and 1 megabyte for the first.
+# Small buckets are full early, but mean more messages. Large ones mean few messages, but start late. PyTorch's size is 25
+# megabytes, and 1 megabyte for the first that is full.
 #
-# There is one more rule. **All ranks start the buckets in the same order**, even if a later bucket is full earlier. The tensors
-# have no names on the way: the first all-reduce of one rank meets the first of the others, whatever is in it.
+# And one rule: **all ranks start the buckets in the same order**, even if a later one is full earlier. The tensors have no names on
+# the way. The first all-reduce of one rank meets the first of the others, whatever is in it.
 #
 # ## A DistributedDataParallel of thirty lines
 #
-# `dist.all_reduce(..., async_op=True)` returns immediately. It returns a *work*, and `work.wait()` waits until the mean is there.
+# `dist.all_reduce(..., async_op=True)` starts an all-reduce. It returns a *work*, and `work.wait()` waits until the mean is there.
 
 # %%
 class Parallel:
@@ -172,8 +170,7 @@ class Parallel:
 
 
 # %% [markdown]
-# A program that was started in the usual way is *one* rank. This is enough to see the order of events. The mean over one rank
-# changes nothing:
+# A program that was started in the usual way is *one* rank, whose mean changes nothing. This is enough to see the order of events:
 
 # %%
 if not dist.is_initialized():
@@ -188,9 +185,8 @@ for number, bucket in enumerate(model.buckets):
 # %%
 for p in model.module.parameters():             # called after `ready`
     p.register_post_accumulate_grad_hook(
-        lambda p: print(f"{names[p]:<9} is ready. Buckets on their way: {len(model.works)}"))
+        lambda p: print(f"{names[p]:<9} is ready. Buckets sent: {len(model.works)}"))
 loss_fn(model(X), Y).backward()
-print("the same as without it:", largest_difference(model.module, whole) < 1e-12)
 
 # %% [markdown]
 # The first bucket is on its way when `2.bias` is ready. The backward then computes three more gradients, and the second bucket
@@ -198,13 +194,12 @@ print("the same as without it:", largest_difference(model.module, whole) < 1e-12
 #
 # ## Two ranks
 #
-# This is a training, as one process makes it. It is not changed for several ranks:
+# Here are three steps of training, in one process. Nothing in `train` has to change for several ranks:
 
 # %%
 def train(model, parameters, x, y):
-    """Three steps of gradient descent, which give their losses."""
     sgd = mg.optim.SGD(parameters, lr=0.1)
-    for step in range(3):
+    for _ in range(3):
         sgd.zero_grad()
         loss = nn.MSELoss()(model(x), y)
         loss.backward()
@@ -217,8 +212,7 @@ print(*[f"{loss.item():.6f}" for loss in train(net, net.parameters(), X, Y)])
 
 # %% [markdown]
 # A rank is a process, and does not have the functions of this page. So we send it their text. `mg.testing.run_ranks` starts
-# `mpiexec -n 2 python`, and returns what each rank has printed. Each rank begins with another network, gets that of rank 0, and
-# trains with its own four rows:
+# `mpiexec -n 2 python`, and returns what each rank has printed. Each rank trains with its own four rows:
 
 # %%
 def text_of(*functions):
@@ -244,7 +238,25 @@ print(mg.testing.run_ranks(START + TRAIN, ranks=2))
 # %% [markdown]
 # The losses of the parts differ. The losses of the whole batch are those of one process.
 #
-# ## Several backwards, one message
+# ## The real one
+#
+# `mg.nn.parallel.DistributedDataParallel` is this class, built from the same public hook:
+
+# %%
+ddp = nn.parallel.DistributedDataParallel(new_net())
+loss_fn(ddp(X), Y).backward()
+print("the same as of the whole batch:", largest_difference(ddp.module, whole) < 1e-12)
+
+# %% [markdown]
+# It has answers to our open questions:
+#
+# * If a part is too large for one backward, run several, the first ones in `with ddp.no_sync():`. There a backward only adds to
+#   `.grad`. (Our flag `sync` does this.) The last backward shares the sum.
+# * It names parameters that got no gradient. With `find_unused_parameters=True` it looks for them before each backward.
+# * It compares the parameters of all ranks, and sends *buffers*, such as the running means of a batch norm.
+# * Another function may do the work of the all-reduce: `register_comm_hook`.
+#
+# ## Deeper: several backwards, one message
 #
 # Sometimes even the part of one rank is too large. Then it runs several backwards before a step, and the gradients add up in
 # `.grad` ([tutorial 3](03_leaves.py)). Only the last of them has to share, since the mean of sums is the sum of means:
@@ -260,23 +272,6 @@ print("sent:", len(model.works), "  the same as of the whole batch:",
       largest_difference(model.module, whole) < 1e-12)
 
 # %% [markdown]
-# ## The real one
-#
-# `mg.nn.parallel.DistributedDataParallel` is this class, built from the same public hook:
-
-# %%
-ddp = nn.parallel.DistributedDataParallel(new_net())
-loss_fn(ddp(X), Y).backward()
-print("the same as of the whole batch:", largest_difference(ddp.module, whole) < 1e-12)
-
-# %% [markdown]
-# It adds the answers to our open questions:
-#
-# * Our flag is a context manager: `with ddp.no_sync():`.
-# * It compares the parameters over all ranks, and sends *buffers*, such as the running means of a batch norm.
-# * It names parameters that got no gradient. With `find_unused_parameters=True` it looks for them before each backward.
-# * Another function may do the work of the all-reduce: `register_comm_hook`.
-#
 # ## Deeper: parameters without a gradient
 #
 # If the loss does not depend on a parameter, its hook is not called, and its bucket is never full. So DDP must know before the
@@ -310,7 +305,7 @@ for name, p in ddp.module.named_parameters():
 # usual:
 
 # %%
-default_hooks = ddp_comm_hooks.default_hooks
+default_hooks = dist.algorithms.ddp_comm_hooks.default_hooks
 
 
 def look(state, bucket):
@@ -405,7 +400,7 @@ print(written)
 def three_steps():
     net = new_net()
     adam = mg.optim.Adam(net.parameters(), lr=0.01)
-    for step in range(3):
+    for _ in range(3):
         adam.zero_grad()
         loss_fn(net(X), Y).backward()
         adam.step()
@@ -457,18 +452,16 @@ mg.utils.source.source_of("distributed/_reducer.py", "parameters_reached")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# Its DDP uses the same kind of hook, in C++. Here it runs as one rank too:
+# Its DDP uses such hooks too, in C++. Here it runs as one rank:
 #
 # ```python
 # >>> import torch
 # >>> import torch.distributed as dist
 # >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 # >>> ddp = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
-# >>> with ddp.no_sync():
-# ...     ddp(torch.ones(3, 2)).sum().backward()
-# >>> ddp(torch.ones(1, 2)).sum().backward()
+# >>> ddp(torch.ones(3, 2)).sum().backward()
 # >>> ddp.module.weight.grad
-# tensor([[4., 4.]])
+# tensor([[3., 3.]])
 # >>> dist.destroy_process_group()
 #
 # ```
@@ -501,8 +494,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E613"):
     ddp(mg.ones(1, 2))
 
 # %% [markdown]
-# **A parameter gets no gradient on one rank.** Now the other rank waits for an all-reduce that never comes. In PyTorch both programs
-# stop there without a word, until a timeout of half an hour. minigrad's ranks first tell each other what they are about to do:
+# **A parameter gets no gradient on one rank.** Then the other rank waits for an all-reduce that never comes. In PyTorch it waits
+# without a word, until a timeout. minigrad's ranks first tell each other what they are about to do:
 
 # %%
 BRANCHES = """
@@ -520,28 +513,27 @@ except RuntimeError as error:
 print(mg.testing.run_ranks(START + BRANCHES, ranks=2))
 
 # %% [markdown]
-# The second layer has the first bucket. Rank 0 sends it. Rank 1 has nothing to send, ends its backward, and goes on in the program.
+# The layer that rank 1 does not use has the first bucket. Rank 0 sends it. Rank 1 sends nothing, and goes on in the program.
 #
 # **Parts of different sizes.** There is no error. If one rank has six rows and the other two, each of the two counts three times as
 # much as one of the six. Exercise 2 repairs this.
 #
-# **The sum instead of the mean.** If `ReduceOp.AVG` is forgotten, or the loss is a sum over the rows, the gradient grows with the
-# number of ranks. A learning rate that was right on one rank is too large on eight.
+# **The sum instead of the mean.** If `ReduceOp.AVG` is forgotten, the gradient grows with the number of ranks. A learning rate that
+# was right on one rank is too large on eight.
 #
-# **The module inside is called.** `ddp.module(x)` computes the same, but DDP does not know that a backward will come. So each rank
-# keeps its own gradient, and the models drift apart.
+# **The module inside is called.** After `ddp.module(x)`, DDP does not expect a backward. Each rank keeps its own gradient, and
+# the models drift apart.
 #
-# ### Deeper: two backwards
+# ### Deeper: more cases
 #
-# **Two backwards after one forward.** The buckets were sent in the first one. Add up the losses, or use `no_sync()`:
+# **Two backwards after one forward.** The first one shares its gradients. DDP expects no second one, so it only adds the gradients of
+# this rank, without an error. Add up the losses, and call `backward` once.
+#
+# **A step inside the backward.** The optimizer of [tutorial 13](13_accumulation_hooks.py) makes its step in a post-accumulate hook.
+# But at that moment a gradient is still that of one rank: the mean comes with the last bucket. So step after the backward.
 
 # %%
-ddp = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
-loss = ddp(mg.ones(1, 2)).sum()
-loss.backward(retain_graph=True)
-with mg.testing.expect_error(RuntimeError, code="MG-E613"):
-    loss.backward()
-dist.destroy_process_group()
+dist.destroy_process_group()        # of our one rank
 
 # %% [markdown]
 # ## Exercises
@@ -721,11 +713,10 @@ check_compress(new_compress_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * **Data parallelism**: the same model on each **rank**, and a part of the batch. The mean of the gradients is the gradient of the
-#   whole batch, if the loss is a mean and the parts have one size.
-# * Gradients are complete one after the other, the last layer first. A **bucket** is filled in this order, by post-accumulate hooks.
-# * A full bucket starts its **all-reduce**, and the backward goes on. Only the end of the backward waits.
+# * **Data parallelism**: each **rank** has the same model, and a part of the batch. The mean of the gradients is the gradient of
+#   the whole batch, if the loss is a mean and the parts have one size.
+# * Gradients are complete one after the other, the last layer first. Post-accumulate hooks fill the **buckets** in this order.
+# * A full bucket starts its **all-reduce**, and the backward goes on. Only its end waits.
 # * All ranks send the same buckets in the same order. A parameter without a gradient on one rank stops the others.
-# * `no_sync()` for all backwards but the last one. `find_unused_parameters=True` if the graph changes.
 #
 # **Next:** [tutorial 21](21_custom_operators.py), a function of NumPy, SciPy or numba as one node of the graph.

@@ -10,6 +10,7 @@ One hand: blue for nodes and results, violet for leaves, amber for gradients, re
 import math
 
 import minigrad as mg
+from tools.docs.parallel_pictures import buckets
 from tools.docs.picture import BODY, FOLDER, SMALL, Picture, arrow, box, cells, label
 from tools.docs.sheet_facts import STATIONS
 
@@ -325,7 +326,7 @@ def two_halves():
     return d
 
 
-DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway, two_halves)
+DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway, two_halves, buckets)
 PICTURES = {draw.__name__.replace("_", "-"): draw for draw in DRAWN}
 
 
