@@ -448,8 +448,8 @@ check_most.hints = [
 check_most.wrong = {
     "GPipe, rank 0: 0 instead of 120": "At the end everything is free. Keep the largest value.",
     "1F1B, rank 0: 120 instead of 30": "A backward frees what its forward has saved.",
-    "InterleavedZeroBubble, rank 1: 30 instead of": "I frees only 6 of the 10. The rest waits "
-                                                    "for W."}
+    "InterleavedZeroBubble, rank 1: 20 instead of 24":
+        "I frees only 6 of the 10. The rest waits for W."}
 
 
 # %% tags=["hide-cell", "solution"]
