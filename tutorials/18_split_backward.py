@@ -33,6 +33,11 @@ import weakref
 import minigrad as mg
 from minigrad.autograd import grad
 from minigrad.autograd.graph import GradientEdge
+from minigrad.distributed.pipelining import PipelineStage, simulate
+from minigrad.distributed.pipelining._backward import (
+    stage_backward_input,
+    stage_backward_weight,
+)
 
 nn = mg.nn
 x = mg.tensor(2.0, requires_grad=True)
@@ -181,11 +186,6 @@ print("w1:", w1.grad.item(), "  w2:", w2.grad.item())
 # its arguments and its groups are those of PyTorch:
 
 # %%
-from minigrad.distributed.pipelining._backward import (
-    stage_backward_input,
-    stage_backward_weight,
-)
-
 layers = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64))
 parameters = list(layers.parameters())
 batch = mg.ones(100, 64, requires_grad=True)
@@ -251,8 +251,6 @@ print(f"after W {saved_bytes():>8,}")
 # `simulate` computes when each action can start. (An action is a stage, a letter, and the number of a part of the batch.)
 
 # %%
-from minigrad.distributed.pipelining import simulate
-
 whole = simulate({0: ["0F0", "0B0"], 1: ["1F0", "1B0"]})
 split = simulate({0: ["0F0", "0B0"], 1: ["1F0", "1I0", "1W0"]})
 print("step time:", whole.step_time, "and", split.step_time)
@@ -261,7 +259,7 @@ mg.viz.schedule(split, title="Rank 1 runs W while rank 0 works")
 # %% [markdown]
 # With a whole backward, rank 0 waits for a W that it does not need. With the split, it starts one unit earlier. And W
 # fills time in which rank 1 would only wait. The paper that found this calls it *zero bubble*: a *bubble* is time in which a
-# machine waits. With four ranks and several parts of a batch there is more time to fill.
+# machine waits. [Tutorial 19](19_pipeline.py) runs four ranks with several parts of a batch, and counts the bubbles.
 #
 # ## Deeper: a weight that is used twice
 #
@@ -294,8 +292,6 @@ for e in r.events:
 # `PipelineStage` has a method for each letter, and keeps what waits between them. Here is a stage in the middle of three:
 
 # %%
-from minigrad.distributed.pipelining import PipelineStage
-
 middle = PipelineStage(layers, stage_index=1, num_stages=3)
 layers.zero_grad()
 y = middle.forward_one_chunk(0, (mg.ones(100, 64),))                                # F
@@ -551,7 +547,7 @@ def check_split(split):
         x, w = mg.tensor(2.0, requires_grad=True), nn.Parameter(mg.tensor(3.0))
         y, runs = eval(text), []
         dx, dw = [g.item() for g in grad(y, (x, w), retain_graph=True)]
-        y.grad_fn.register_prehook(lambda grads: runs.append(grads))
+        y.grad_fn.register_prehook(lambda grads, runs=runs: runs.append(grads))
         told, later = split(y, x, w)
         assert abs(told.item() - dx) < 1e-5, f"{text}: {told.item():.4f}, not dx = {dx:.4f}"
         assert w.grad is None, f"{text}: w.grad is there before later()"
@@ -610,4 +606,4 @@ check_split(split_solution)
 # * I releases what only the path needed. The inputs of the layers and the recorded gradients stay until W.
 # * Nobody waits for W, so it fills the time in which a machine would wait.
 #
-# **Next:** {doc}`ten thousand workers on paper </notes/planning>`, a plan with F, I and W.
+# **Next:** [a pipeline of four](19_pipeline.py), in which W fills these times.

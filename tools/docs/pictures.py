@@ -308,7 +308,8 @@ def two_halves():
     label(d, 8, 24, "I, now: the path to x", BODY, "bold", "amber", "start")
     for name, x in places.items():
         if name in ("x.grad", "y.grad"):
-            box(d, x, 76, 92, 44, name, "sent on: 15" if name == "x.grad" else "arrives: 1", "violet" if name == "x.grad" else "blue")
+            below, kind = ("sent on: 15", "violet") if name == "x.grad" else ("arrives: 1", "blue")
+            box(d, x, 76, 92, 44, name, below, kind)
         else:
             box(d, x, 76, 62, 44, name)
     for (name, x), before in zip(list(places.items())[:-1], list(places.values())[1:]):

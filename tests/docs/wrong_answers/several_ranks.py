@@ -30,4 +30,22 @@ def wrong(y, x, w):
     node = max(intermediates_solution(y, x, w), key=lambda node: node._sequence_nr())
     dx, arrived = backward_input(y, x, [node])
     return dx, lambda: mg.autograd.backward([GradientEdge(node, 0)], [arrived[node]], inputs=[w])"""]},
+    "19": {
+        "check_most": ["wrong = lambda row: 0", "wrong = lambda row: 10 * len([a for a in row if 'F' in a])", """
+def wrong(row):
+    waiting = largest = 0
+    for action in row:
+        waiting += 10 * (("F" in action) - ("B" in action) - ("I" in action))
+        largest = max(largest, waiting)
+    return largest"""],
+        "check_table": [
+            "wrong = lambda M: {r: list(map(str, row)) for r, row in pp.Schedule1F1B.make_table(2, 1, M).items()}",
+            "wrong = lambda M: {r: [f'{r}{kind}{m}' for kind in 'FIW' for m in range(M)] for r in (0, 1)}",
+            "wrong = lambda M: {r: row[:3] for r, row in table_solution(1).items()} if M == 2 else None",
+            "wrong = lambda M: {0: table_solution(M)[0], 1: table_solution(M)[1][::-1]}",
+            """
+def wrong(M):
+    rows = table_solution(M)
+    rows[1] = [a for a in rows[1] if "W" not in a] + [a for a in rows[1] if "W" in a]
+    return rows"""]},
 }
