@@ -25,8 +25,12 @@ from sphinx import addnodes  # noqa: E402
 from sphinx.util.docutils import SphinxRole  # noqa: E402
 
 import minigrad as mg  # noqa: E402
+from minigrad.distributed import _launch  # noqa: E402
 from tools.docs import glossary, picture, reading, repository  # noqa: E402
 from tools.docs.inventories import SITES  # noqa: E402
+
+if _launch.mpiexec() is None or not _launch.is_mpi_available():
+    raise SystemExit(f"pages run programs on several ranks, which needs MPI: {_launch.INSTALL}")
 
 project = "minigrad"
 version = release = mg.__version__

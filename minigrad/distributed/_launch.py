@@ -10,13 +10,14 @@ not started runs as one rank, and MPI is not even loaded.
 
 import importlib.util
 import os
+import shutil
 import sys
 import traceback
 import warnings
 
 from minigrad.distributed._errors import DistBackendError
 
-__all__ = ["INSTALL", "abort_on_errors", "is_mpi_available", "world"]
+__all__ = ["INSTALL", "abort_on_errors", "is_mpi_available", "mpiexec", "world"]
 
 INSTALL = 'pip install "minigrad-autograd[mpi]"'
 # What the launchers of MPICH, Open MPI and Slurm tell their processes.
@@ -31,6 +32,12 @@ def is_mpi_available():
     True
     """
     return importlib.util.find_spec("mpi4py") is not None
+
+
+def mpiexec():
+    """Return the path of the launcher of mpi4py's MPI: beside this Python, or else on the PATH; or None."""
+    beside = os.path.dirname(sys.executable)
+    return shutil.which("mpiexec", path=os.pathsep.join([beside, os.environ.get("PATH", "")]))
 
 
 def world():

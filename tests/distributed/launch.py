@@ -1,8 +1,6 @@
 """How the tests start several ranks by mpiexec, and see that nothing is left of them."""
 
-import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-THERE = importlib.util.find_spec("mpi4py") is not None and MPIEXEC is not None
+from minigrad.distributed import _launch
+
+MPIEXEC = _launch.mpiexec()
+THERE = _launch.is_mpi_available() and MPIEXEC is not None
 # `make test-mpi` sets MINIGRAD_MPI=1: then nothing is left out.
 several = pytest.mark.skipif(not THERE and os.environ.get("MINIGRAD_MPI") != "1", reason='pip install "minigrad-autograd[mpi]"')
 LIMIT = 240         # seconds: four ranks on two busy cores

@@ -14,7 +14,7 @@ import pytest
 
 from minigrad.grading.build import read_notebook
 from minigrad.testing import _exercise
-from tests.docs.test_tutorials import APART, RUN_HERE, SIMULATED, each_of, on_the_simulator
+from tests.docs.test_tutorials import APART, RUN_HERE, SIMULATED, each_of, each_run, on_the_simulator
 from tests.docs.wrong_answers import WRONG
 from tools.docs import editions, make_editions, tutorials
 
@@ -80,7 +80,7 @@ def played(path, folder, monkeypatch):
     return names, [(check, verdict) for check, verdict in _exercise.collected if verdict is not None]
 
 
-@each_of([*RUN_HERE, *tutorials.projects()])
+@each_run([*RUN_HERE, *tutorials.projects()])
 def test_what_the_checks_say(path, tmp_path, monkeypatch, capsys):
     """Of stubs, "not yet"; of wrong answers anything else than "right"; and of the solutions "right"."""
     for needed in ("sklearn", "tqdm", "matplotlib") if path in tutorials.projects() else ():

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from tests.distributed.launch import several
 from tools.docs import reading, tutorials
 
 SCRIPTS = tutorials.scripts()
@@ -25,13 +26,18 @@ def each_of(scripts):
     return pytest.mark.parametrize("path", scripts, ids=lambda path: path.stem)
 
 
+def each_run(scripts):
+    """As `each_of`, for tests that run the scripts: one with several ranks is left out where there is no MPI."""
+    return each_of([pytest.param(path, marks=several) if "run_ranks(" in path.read_text("utf-8") else path for path in scripts])
+
+
 each = each_of(SCRIPTS)
 APPENDICES = [path for path in SCRIPTS if path.stem.startswith(("16_", "17_"))]
 SECTIONS = ["**The question.**", "## Step by step", "## The source", "## The same in PyTorch", "## What goes wrong", "## Exercises",
             "## What to remember", "**Next:**"]
 
 
-@each_of(RUN_HERE)
+@each_run(RUN_HERE)
 def test_runs_as_a_script(path, ran, capsys):
     the_script_runs(ran(path), capsys)
 
@@ -44,7 +50,7 @@ def checks(names):
     return {name: value for name, value in names.items() if name.startswith("check_") and callable(value)}
 
 
-@each_of(RUN_HERE)
+@each_run(RUN_HERE)
 def test_exercises_can_be_failed(path, ran, capsys):
     the_exercises_can_be_failed(ran(path), capsys)
 
@@ -62,7 +68,7 @@ def the_exercises_can_be_failed(names, capsys):
         assert "right" not in capsys.readouterr().out, f"{name} accepts an answer that does nothing"
 
 
-@each_of(RUN_HERE)
+@each_run(RUN_HERE)
 def test_the_stubs_are_not_yet_answers(path, ran, capsys):
     """A reader who runs the check first reads a sentence, and no traceback."""
     names = ran(path)

@@ -26,7 +26,9 @@ TAUGHT = {"0": "chain rule, gradient descent, loss", "1": "edge, grad_fn, node, 
           "8": "hook on saved tensors, pack hook, unpack hook", "9": "in-place op, version",
           "10": "offset, stale view, stride, to rebase",
           "11": "checkpointing", "12": "hook", "13": "gradient edge", "14": "Function",
-          "15": "dual tensor, forward mode, gradcheck, jvp",
+          "15": "dual tensor, forward mode, gradcheck, jvp", "18": "split backward, stage",
+          "19": "bubble, microbatch, pipeline parallelism, rank, schedule",
+          "20": "all-reduce, bucket, data parallelism, error feedback",
           "21": "custom operator, undefined gradient", "22": "anomaly mode", "23": "module hook",
           "24": "per-example gradient, vmap"}
 # Which page, with its title, explains a word of the code that no tutorial needs.
@@ -49,8 +51,8 @@ PUBLIC = {"mg.Tensor": "tensor", "mg.Tensor.backward": "backpropagation, retain_
           "mg.inference_mode": "inference tensor", "mg.library.custom_op": "custom operator", "mg.no_grad": "no_grad",
           "mg.optim.SGD": "gradient descent", "mg.utils.checkpoint.checkpoint": "checkpointing"}
 # Words with an everyday sense too: their first use on a page need not be that of the glossary.
-COMMON = {"base", "dependencies", "fast path", "floor", "gradient", "history", "mode", "op", "plan", "record", "room", "root",
-          "rule", "switch", "tangent", "task", "tensor", "twin", "version"}
+COMMON = {"base", "dependencies", "fast path", "floor", "gradient", "history", "mode", "op", "plan", "rank", "record", "room",
+          "root", "rule", "schedule", "stage", "switch", "tangent", "task", "tensor", "twin", "version"}
 HEAD = """# Concepts, from A to Z
 
 Each concept with the tutorial that teaches it, or with the page that explains a word of the code; its entry in the

@@ -10,6 +10,7 @@ One hand: blue for nodes and results, violet for leaves, amber for gradients, re
 import math
 
 import minigrad as mg
+from tools.docs.parallel_pictures import buckets
 from tools.docs.picture import BODY, FOLDER, SMALL, Picture, arrow, box, cells, label
 from tools.docs.sheet_facts import STATIONS
 
@@ -297,7 +298,36 @@ def railway():
     return d
 
 
-DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway)
+def two_halves():
+    d = Picture("two-halves", WIDE, 232, "The backward of a stage in two halves",
+                "A stage as a graph. The path of I goes from the gradient of y through the last product, relu and the first "
+                "product to the gradient of x. At each of the two products, the gradient that arrives is recorded: 1 and 5. The "
+                "two steps of W begin at these records and lead to the gradients of w2 and w1, 6 and 10.")
+    places = {"x.grad": 56, "· w1": 178, "relu": 284, "· w2": 390, "y.grad": 502}
+    sent = {"· w2": 1, "relu": 5, "· w1": 5, "x.grad": 15}
+    label(d, 8, 24, "I, now: the path to x", BODY, "bold", "amber", "start")
+    for name, x in places.items():
+        if name in ("x.grad", "y.grad"):
+            below, kind = ("sent on: 15", "violet") if name == "x.grad" else ("arrives: 1", "blue")
+            box(d, x, 76, 92, 44, name, below, kind)
+        else:
+            box(d, x, 76, 62, 44, name)
+    for (name, x), before in zip(list(places.items())[:-1], list(places.values())[1:]):
+        start, end = before - (47 if before > 500 else 32), x + (47 if x < 60 else 32)
+        arrow(d, [(start, 76), (end, 76)], "amber")
+        label(d, (start + end) / 2 + 3, 68, str(sent[name]), BODY, "bold", "amber")
+    d.line([(8, 122), (WIDE - 8, 122)], "red", 1.2, dashed=True)
+    label(d, 8, 142, "W, later", BODY, "bold", "violet", "start")
+    for name, recorded, weight, found in (("· w1", 5, "w1.grad", 10), ("· w2", 1, "w2.grad", 6)):
+        x = places[name]
+        arrow(d, [(x, 99), (x, 134)], "amber", dashed=True)
+        box(d, x, 148, 104, 26, f"recorded: {recorded}", kind="amber")
+        arrow(d, [(x, 162), (x, 186)], "violet")
+        box(d, x, 206, 104, 38, weight, f"{recorded} · {found // recorded} = {found}", "violet")
+    return d
+
+
+DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway, two_halves, buckets)
 PICTURES = {draw.__name__.replace("_", "-"): draw for draw in DRAWN}
 
 

@@ -23,7 +23,7 @@ HELP = re.compile(r'^# %% tags=\["help"\]\n(.*?)(?=^# %%)', re.MULTILINE | re.DO
 PATHS = {
     "A first course": "0 1 1b 2 3 4 6",
     "You use PyTorch, and want to understand its errors and its memory": "1 3 4 6 7 9 10 12",
-    "You write an engine, or operations of your own": "1 1b 2 5 7 9 10 14 15",
+    "You write an engine, or operations of your own": "1 1b 2 5 7 9 10 13 14 15 18 19 20",
 }
 
 

@@ -6,6 +6,13 @@ The check refuses each answer, and says the sentence about the idea behind it. t
 the keys of `Check.wrong`, and need no program.
 """
 
-from tests.docs.wrong_answers import graphs_and_saved_tensors, hooks_and_functions, operators_and_modules
+from tests.docs.wrong_answers import (
+         data_parallel,
+         graphs_and_saved_tensors,
+         hooks_and_functions,
+         operators_and_modules,
+         several_ranks,
+)
 
-WRONG = {**graphs_and_saved_tensors.WRONG, **hooks_and_functions.WRONG, **operators_and_modules.WRONG}
+WRONG = {**graphs_and_saved_tensors.WRONG, **hooks_and_functions.WRONG, **operators_and_modules.WRONG, **several_ranks.WRONG,
+         **data_parallel.WRONG}
