@@ -500,10 +500,11 @@ check_table.hints = [
 check_table.wrong = {
     "the step takes 9, not 7": "That is 1F1B: rank 0 waits for a W of rank 1.",
     "the step takes 8, not 7": "All F, all I, all W: rank 0 waits for two units in the middle.",
-    "work": "Each stage has an F, an I and a W for each microbatch, or a B instead of the "
-            "last two.",
+    "3 microbatches: work": "The table must have all microbatches, and not only two.",
+    "Invalid": "Each stage has an F, an I and a W for each microbatch.",
     "Deadlock": "Each rank waits for the other. Draw what each waits for.",
-    "8 wait for their W": "The time is right. But the Ws wait until the end, and keep memory."}
+    "3 wait for their W": "The time is right. But rank 0 is too far ahead: it has run an F that "
+                          "rank 1 does not need yet."}
 
 
 # %% tags=["hide-cell", "solution"]
