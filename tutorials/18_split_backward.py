@@ -92,8 +92,8 @@ print("now:", *formulas(now), sep="\n   ")
 print("later:", *formulas(later), sep="\n   ")
 
 # %% [markdown]
-# The numbers are right, and the first walk is what we want: where there is "nothing", the formula did not compute the gradient of the
-# weight. In a large model this is half of the work.
+# The numbers are right, and the first walk is what we want: where there is "nothing", the formula did not compute the gradient of
+# the weight. In a large model this is half of the work.
 #
 # The second walk is the fault. It goes through the whole graph again, since the gradient of $w_1$ needs the gradient that arrives
 # at the first product, and that one comes from the last product by way of `relu`. So the later half computes again what the first
@@ -138,8 +138,8 @@ dx, arrived = backward_input(y, x, [last, first])
 print("x:", dx.item(), "  arrived:", [g.item() for g in arrived.values()])
 
 # %% [markdown]
-# For the second half the engine has to start in the middle of the graph. A `GradientEdge` says where: it is a node, with the number of
-# its output. `backward` takes such edges as well as tensors, each with the gradient that arrives there.
+# For the second half the engine has to start in the middle of the graph. A `GradientEdge` says where: it is a node, with the
+# number of its output. `backward` takes such edges as well as tensors, each with the gradient that arrives there.
 #
 # **Predict.** Let the engine start at *both* products at the same time, with the recorded gradients 1 and 5, and with
 # `inputs=[w1, w2]`. The right gradients are 10 and 6. What do we get?
@@ -242,8 +242,8 @@ print(f"after W {saved_bytes():>8,}")
 # layers, I records one tensor, and releases what *all* operations there have saved. Here this is one operation, so the two
 # are equal. In the attention of a transformer there are several, and the softmax among them has saved the largest tensor of all.
 #
-# The price of waiting is clear now: a W that runs late keeps the inputs of its layers for so long. A good order of I and W is a matter
-# of time *and* of memory.
+# The price of waiting is clear now: a W that runs late keeps the inputs of its layers for so long. A good order of I and W is a
+# matter of time *and* of memory.
 #
 # ## Why all this: nobody waits for W
 #
@@ -263,8 +263,8 @@ mg.viz.schedule(split, title="Rank 1 runs W while rank 0 works")
 #
 # ## Deeper: a weight that is used twice
 #
-# In `(x * w).tanh() * w` the weight joins the path at two nodes. Both are intermediates of one weight, so one run starts at both. But
-# now a walk from the second product passes the first one, and brings the same gradient again: the mistake of the prediction
+# In `(x * w).tanh() * w` the weight joins the path at two nodes. Both are intermediates of one weight, so one run starts at both.
+# But now a walk from the second product passes the first one, and brings the same gradient again: the mistake of the prediction
 # above, this time within a group. `stage_backward_weight` therefore *clamps* each intermediate, with a pre-hook that ignores what
 # arrives and returns what I has recorded:
 
@@ -398,8 +398,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E110"):
     y.backward()
 
 # %% [markdown]
-# **The input was not detached.** Here `x * w1` was computed by the *same* weights, outside of the stage. There is no cut that has $w_1$
-# only on one side:
+# **The input was not detached.** Here `x * w1` was computed by the *same* weights, outside of the stage. There is no cut that has
+# $w_1$ only on one side:
 
 # %%
 inner = x * w1

@@ -13,13 +13,13 @@
 # %% [markdown]
 # # A pipeline of four
 #
-# **Time** 20 minutes, and as long again for the exercises. **Level** advanced. **You need** the backward of a stage, whole and in two
-# halves ([tutorial 18](18_split_backward.py)). The last part runs four processes, with `pip install "minigrad-autograd[mpi]"`; everything
-# before it runs in one. **Afterwards** you can read a schedule, count how long its machines wait and what they save, write a schedule
-# of your own, and train a model on several ranks.
+# **Time** 20 minutes, and as long again for the exercises. **Level** advanced. **You need** the backward of a stage, whole and in
+# two halves ([tutorial 18](18_split_backward.py)); for four real processes,
+# `pip install "minigrad-autograd[mpi]"`, but only one cell needs it. **Afterwards** you can read a schedule, count how long its
+# machines wait and what they save, write a schedule of your own, and train a model on several ranks.
 #
-# **The question.** A model is cut into four stages, and each stage is on its own machine. The input of a stage is the output of the stage
-# before it. So while one machine works, three seem to wait. How can all four work at the same time?
+# **The question.** A model is cut into four stages, and each stage is on its own machine. The input of a stage is the output of
+# the stage before it. So while one machine works, three seem to wait. How can all four work at the same time?
 #
 # Our model has four equal layers, and a batch of 16 rows. A machine's place in the line is its **rank**, from 0 to 3. This way to
 # use several machines is called **pipeline parallelism**.
@@ -76,9 +76,9 @@ print(all([mg.allclose(p.grad / 4, g) for p, g in zip(whole.parameters(), right)
 #
 # ## A schedule is a table
 #
-# Now each rank has several things to do. In which order? A **schedule** is a table that says so. It
-# has a row for each rank, its *actions* in order. `2F0` is the forward of microbatch 0 in stage 2. The simplest one is called GPipe:
-# first all forwards, then all backwards.
+# Now each rank has several things to do. In which order? A **schedule** is a table that says so. It has a row for each rank, its
+# *actions* in order. `2F0` is the forward of microbatch 0 in stage 2. The simplest one is called GPipe: first all forwards, then
+# all backwards.
 
 # %%
 for rank, row in pp.ScheduleGPipe.make_table(4, 1, 4).items():
@@ -111,18 +111,20 @@ for microbatches in (1, 4, 8, 27, 28):
 # ## 1F1B: the same time, less memory
 #
 # With GPipe, all microbatches have run forward before the first backward begins. So everything that their forwards have saved
-# exists at the same time. But rank 3 could run the backward of microbatch 0 immediately after its forward. *1F1B*, one forward and one
-# backward in turn, does so:
+# exists at the same time. But rank 3 could run the backward of microbatch 0 immediately after its forward. *1F1B*, one forward
+# and one backward in turn, does so:
 
 # %%
 mg.viz.schedule(simulate("1F1B", ranks=4, microbatches=8), title="1F1B: 8 microbatches")
 
 # %% [markdown]
-# Rank 0 starts 4 forwards, rank 1 starts 3, and so on. From then on each rank runs a backward before the next forward, so it never has
-# more microbatches in its memory than at the start. The bubble is that of GPipe: only the order within the working time has changed.
+# Rank 0 starts 4 forwards, rank 1 starts 3, and so on. From then on each rank runs a backward before the next forward, so it
+# never has more microbatches in its memory than at the start. The bubble is that of GPipe: only the order within the working time
+# has changed.
 #
-# Let us measure it in the real engine. `step_together` runs the four ranks in this one process: they take turns, and each stops where it
-# would wait for a message. A module around each layer counts the graphs that are alive: from the forward of a microbatch to its backward:
+# Let us measure it in the real engine. `step_together` runs the four ranks in this one process: they take turns, and each stops
+# where it would wait for a message. A module around each layer counts the graphs that are alive: from the forward of a microbatch
+# to its backward:
 
 # %%
 class Counted(nn.Module):
@@ -164,9 +166,9 @@ for cls in (pp.ScheduleGPipe, pp.Schedule1F1B):
     assert abs(sum(losses).item() / 8 - loss.item()) < 1e-12
 
 # %% [markdown]
-# The loss and the gradients are those of the whole model, with each schedule. (`step` has divided the gradients by the number of
-# microbatches.) GPipe keeps all 8, and with 28 it would keep 28. 1F1B keeps 4, 3, 2 and 1, however many there are. So 1F1B can
-# have many microbatches, and hence a small bubble.
+# The loss and the gradients are those of the whole model, with each schedule. (A step ends with a division of the gradients by
+# the number of microbatches.) GPipe keeps all 8, and with 28 it would keep 28. 1F1B keeps 4, 3, 2 and 1, however many there are.
+# So 1F1B can have many microbatches, and hence a small bubble.
 #
 # ## Zero bubble: W where a rank would wait
 #
@@ -179,9 +181,9 @@ mg.viz.schedule(simulate("InterleavedZeroBubble", ranks=4, microbatches=8),
                 title="Zero bubble (ZB-H1): 8 microbatches")
 
 # %% [markdown]
-# Compare the ends: in the last units of time, W fills what was a bubble. What remains are 3 units on each rank, near the start: rank 3
-# waits for the first forward, and rank 0 for the first gradient. Here are all schedules in numbers. The unit of time is a forward of a quarter of the model. Each forward saves
-# 10 bytes: I frees 6 of them, and W frees 4.
+# Compare the ends: in the last units of time, W fills what was a bubble. What remains are 3 units on each rank, near the start:
+# rank 3 waits for the first forward, and rank 0 for the first gradient. Here are all schedules in numbers. The unit of time is a
+# forward of a quarter of the model. Each forward saves 10 bytes: I frees 6 of them, and W frees 4.
 
 # %%
 SCHEDULES = {"GPipe": 1, "1F1B": 1, "Interleaved1F1B": 2, "InterleavedZeroBubble": 1,
@@ -194,10 +196,10 @@ for name, local in SCHEDULES.items():
     print(f"{name:21} {found.step_time:5g}  {found.bubble:6.1%}  {peak}")
 
 # %% [markdown]
-# No row is the best. *Interleaved* cuts the model into eight stages and gives two to each rank, so the first input comes to the last rank
-# earlier; the price is twice as many messages, and more memory. *ZB-V* also has two stages on each rank, with the first and the last one
-# on rank 0, and every rank keeps as much as the first rank of 1F1B. Zero bubble keeps more on the last ranks than 1F1B, since its
-# Ws wait.
+# No row is the best. *Interleaved* cuts the model into eight stages and gives two to each rank, so the first input comes to the
+# last rank earlier; the price is twice as many messages, and more memory. *ZB-V* also has two stages on each rank, with the first
+# and the last one on rank 0, and every rank keeps as much as the first rank of 1F1B. Zero bubble keeps more on the last ranks
+# than 1F1B, since its Ws wait.
 #
 # ### Deeper: pictures of the two with two stages on a rank
 #
@@ -210,15 +212,15 @@ mg.viz.schedule(simulate("Interleaved1F1B", 4, 4, 2), title="Interleaved 1F1B")
 mg.viz.schedule(simulate("ZBVZeroBubble", 4, 7), title="ZB-V")
 
 # %% [markdown]
-# The ends of the second picture are parallel lines: each rank starts a little after the one before it, and ends as much later. If the next
-# step may begin before all ranks have ended, there is no bubble at all.
+# The ends of the second picture are parallel lines: each rank starts a little after the one before it, and ends as much later. If
+# the next step may begin before all ranks have ended, there is no bubble at all.
 #
 # ## Four real ranks
 #
-# Now four processes. `mpiexec -n 4 python train.py` starts a program four times; `init_process_group` tells each copy its rank, and the
-# four exchange messages. Here the program is a text, and `mg.testing.run_ranks` starts it and shows what each rank has printed. It is
-# an ordinary training program for one stage. Each rank calls `step`; only the first gives it the batch, only the last the
-# targets:
+# Now four processes. `mpiexec -n 4 python train.py` starts a program four times; `init_process_group` tells each copy its rank,
+# and the four exchange messages. Here the program is a text, and `mg.testing.run_ranks` starts it and shows what each rank has
+# printed. It is an ordinary training program for one stage. Each rank calls `step`; only the first gives it the batch, only the
+# last the targets. (Without MPI, the cell says how to install it. Nothing after it needs this.)
 
 # %%
 PROGRAM = """
@@ -252,9 +254,9 @@ print(mg.testing.run_ranks(PROGRAM, ranks=4))
 print([f"{g.norm().item():.6f}" for g in right[::2]], f"loss {loss.item():.6f}")
 
 # %% [markdown]
-# The same numbers. With `schedule.record = True` each rank has noted when its actions began and ended. The times differ with each run, so
-# the page keeps a measurement: milliseconds of four processes on a machine with two cores. Their stages slept for 20 ms as F,
-# and as long for I and for W, so that the cores did not matter.
+# The same numbers. With `schedule.record = True` each rank has noted when its actions began and ended. The times differ with each
+# run, so the page keeps a measurement: milliseconds of four processes on a machine with two cores. Their stages slept for 20 ms
+# as F, and as long for I and for W, instead of computing.
 
 # %%
 MEASURED = """
@@ -271,13 +273,14 @@ for rank, line in enumerate(MEASURED.split("\n")[1:-1]):
 mg.viz.schedule(simulate("1F1B", 4, 4, F=20, I=20, W=20), timeline)
 
 # %% [markdown]
-# The order is the planned one, as the table asks. A message and the work around each action took 1 to 3 ms, and at some places a
-# process had to wait for a core. So the step took 468 ms instead of 420, and the bubble grew.
+# The order is the planned one, as the table asks. But messages take time too, and four processes shared two cores. So the step
+# took 468 ms instead of 420, and the bubble grew.
 #
 # ## Step by step
 #
-# Two ranks in this process, with two microbatches. There are four graphs: one for each stage and microbatch. Each backward
-# of rank 1 begins at a loss, and ends at a leaf, the input of the stage. Each backward of rank 0 begins with a gradient that came as a message:
+# Two ranks in this process, with two microbatches. There are four graphs: one for each stage and microbatch. Each backward of
+# rank 1 begins at a loss, and ends at a leaf, the input of the stage. Each backward of rank 0 begins with a gradient that came as
+# a message:
 
 # %%
 small = [nn.Linear(1, 1), nn.Linear(1, 1)]
@@ -357,8 +360,8 @@ with mg.testing.expect_error(RuntimeError, code="MG-E234"):
     run(pp.ScheduleGPipe, 5)
 
 # %% [markdown]
-# **One tensor in two stages**, as the embedding at both ends of a GPT. On two machines it would be two tensors, each with a part of the
-# gradient. The message says what to do:
+# **One tensor in two stages**, as the embedding at both ends of a GPT. On two machines it would be two tensors, each with a part
+# of the gradient. The message says what to do:
 
 # %%
 tied = nn.Linear(8, 8)
@@ -418,8 +421,8 @@ check_times([12,    # 4 forwards and 4 backwards, one after the other
              13])   # 4 times 3, and a bubble of 1: only the start
 
 # %% [markdown]
-# **2. The memory of a row.** Write `most(row)` for the row of a rank, a list of texts such as `"0F0"`. F saves 10 bytes; I frees 6 of
-# them, W frees 4, and B frees all. It returns the most bytes that are saved at the same time.
+# **2. The memory of a row.** Write `most(row)` for the row of a rank, a list of texts such as `"0F0"`. F saves 10 bytes; I frees
+# 6 of them, W frees 4, and B frees all. It returns the most bytes that are saved at the same time.
 
 # %%
 def most(row):
@@ -465,8 +468,9 @@ def most_solution(row):
 check_most(most_solution)
 
 # %% [markdown]
-# **3. A schedule of your own.** Write `table(microbatches)` for two ranks with one stage each. It returns a dict with two lists of texts,
-# as `simulate` takes it. A step must take only $3M + 1$, and no rank may have more than two microbatches that have run F and not W.
+# **3. A schedule of your own.** Write `table(microbatches)` for two ranks with one stage each. It returns a dict with two lists
+# of texts, as `simulate` takes it. A step must take only $3M + 1$, and no rank may have more than two microbatches that have run
+# F and not W.
 
 # %%
 def table(microbatches):
@@ -500,10 +504,11 @@ check_table.hints = [
 check_table.wrong = {
     "the step takes 9, not 7": "That is 1F1B: rank 0 waits for a W of rank 1.",
     "the step takes 8, not 7": "All F, all I, all W: rank 0 waits for two units in the middle.",
-    "work": "Each stage has an F, an I and a W for each microbatch, or a B instead of the "
-            "last two.",
+    "3 microbatches: work": "The table must have all microbatches, and not only two.",
+    "Invalid": "Each stage has an F, an I and a W for each microbatch.",
     "Deadlock": "Each rank waits for the other. Draw what each waits for.",
-    "8 wait for their W": "The time is right. But the Ws wait until the end, and keep memory."}
+    "3 wait for their W": "The time is right. But rank 0 is too far ahead: it has run an F that "
+                          "rank 1 does not need yet."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -524,8 +529,8 @@ check_table(table_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * In **pipeline parallelism** each **rank** has a part of the model. The batch is cut into **microbatches**, whose gradients add up to
-#   that of the batch.
+# * In **pipeline parallelism** each **rank** has a part of the model. The batch is cut into **microbatches**, whose gradients add
+#   up to that of the batch.
 # * A **schedule** is a table: for each rank its actions in order. The times follow from what each action waits for.
 # * The **bubble** of GPipe and of 1F1B is $(P - 1) / (M + P - 1)$. 1F1B keeps at most $P$ microbatches, GPipe all $M$.
 # * Zero bubble splits B: I is sent as early as possible, and W fills the time in which a rank would wait. The Ws keep memory as

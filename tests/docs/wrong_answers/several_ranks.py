@@ -41,11 +41,17 @@ def wrong(row):
         "check_table": [
             "wrong = lambda M: {r: list(map(str, row)) for r, row in pp.Schedule1F1B.make_table(2, 1, M).items()}",
             "wrong = lambda M: {r: [f'{r}{kind}{m}' for kind in 'FIW' for m in range(M)] for r in (0, 1)}",
-            "wrong = lambda M: {r: row[:3] for r, row in table_solution(1).items()} if M == 2 else None",
-            "wrong = lambda M: {0: table_solution(M)[0], 1: table_solution(M)[1][::-1]}",
+            "wrong = lambda M: table_solution(2)",
+            "wrong = lambda M: {r: row[:-1] for r, row in table_solution(M).items()}",
+            """
+def wrong(M):
+    both = ["F", "I", "W"]
+    return {0: [f"0{kind}{m}" for m in range(M) for kind in both], 1: [f"1{kind}{m}" for kind in both for m in range(M)]}""",
             """
 def wrong(M):
     rows = table_solution(M)
-    rows[1] = [a for a in rows[1] if "W" not in a] + [a for a in rows[1] if "W" in a]
-    return rows"""]},
+    first = ["0F0", "0F1", "0F2"][:M]
+    for m in range(M):
+        first += [f"0I{m}", f"0W{m}"] + [f"0F{m + 3}"] * (m + 3 < M)
+    return {0: first, 1: rows[1]}"""]},
 }
