@@ -546,12 +546,6 @@ dist.destroy_process_group()        # of our one rank
 # `find_unused_parameters=True`. What is `w.grad` at the end, on both ranks?
 
 # %%
-PROGRAMS = ["mean(2, 4) | mean(6, 8)", "mean(2, 4) | mean(9)", "total(2, 4) | total(6, 8)",
-            "(mean(2), mean(4)) | (mean(6), mean(8))", "mean(2, 4) | nothing"]
-predicted = [None, None, None, None, None]      # your numbers go here
-
-
-# %%
 def gradient(program):
     """w.grad of a rank, before the ranks share it."""
     w = mg.tensor(1.0, requires_grad=True)
@@ -561,6 +555,12 @@ def gradient(program):
     return 0.0 if w.grad is None else w.grad.item()
 
 
+PROGRAMS = ["mean(2, 4) | mean(6, 8)", "mean(2, 4) | mean(9)", "total(2, 4) | total(6, 8)",
+            "(mean(2), mean(4)) | (mean(6), mean(8))", "mean(2, 4) | nothing"]
+predicted = [None, None, None, None, None]      # your numbers go here
+
+
+# %%
 @mg.testing.exercise(1)
 def check_shared(predicted):
     assert len(predicted) == len(PROGRAMS), "five numbers, one for each program"

@@ -327,7 +327,8 @@ def two_halves():
     return d
 
 
-DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway, two_halves, buckets)
+DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway, two_halves,
+         buckets)
 PICTURES = {draw.__name__.replace("_", "-"): draw for draw in DRAWN}
 
 
