@@ -546,12 +546,6 @@ dist.destroy_process_group()        # of our one rank
 # `find_unused_parameters=True`. What is `w.grad` at the end, on both ranks?
 
 # %%
-PROGRAMS = ["mean(2, 4) | mean(6, 8)", "mean(2, 4) | mean(9)", "total(2, 4) | total(6, 8)",
-            "(mean(2), mean(4)) | (mean(6), mean(8))", "mean(2, 4) | nothing"]
-predicted = [None, None, None, None, None]      # your numbers go here
-
-
-# %%
 def gradient(program):
     """w.grad of a rank, before the ranks share it."""
     w = mg.tensor(1.0, requires_grad=True)
@@ -561,6 +555,12 @@ def gradient(program):
     return 0.0 if w.grad is None else w.grad.item()
 
 
+PROGRAMS = ["mean(2, 4) | mean(6, 8)", "mean(2, 4) | mean(9)", "total(2, 4) | total(6, 8)",
+            "(mean(2), mean(4)) | (mean(6), mean(8))", "mean(2, 4) | nothing"]
+predicted = [None, None, None, None, None]      # your numbers go here
+
+
+# %%
 @mg.testing.exercise(1)
 def check_shared(predicted):
     assert len(predicted) == len(PROGRAMS), "five numbers, one for each program"
@@ -617,7 +617,9 @@ def check_part(loss_of_part):
         for part in parts:
             w = mg.tensor(1.0, dtype=mg.float64, requires_grad=True)
             losses = w * mg.tensor(part, dtype=mg.float64)
-            loss_of_part(losses, rows, ranks).backward()
+            loss = loss_of_part(losses, rows, ranks)
+            assert not loss.isnan(), f"the part {part} gives nan"
+            loss.backward()
             grads.append(w.grad.item())
         mean, right = sum(grads) / ranks, sum(map(sum, parts)) / rows
         assert abs(mean - right) < 1e-9, f"the parts {parts}: {mean:.3f}, not {right:.3f}"
@@ -636,7 +638,7 @@ check_part.wrong = {
     "6.000, not 5.000": "This is the mean of the means. A row of a small part counts too much.",
     "2.500, not 5.000": "The ranks divide by their number, after you have divided by all rows.",
     "7.500, not 5.000": "The sum has to be divided by the rows of the whole batch.",
-    "nan, not 3.200": "The mean of an empty part is 0 / 0. Use a sum."}
+    "the part [] gives nan": "The mean of an empty part is 0 / 0. Use a sum."}
 
 
 # %% tags=["hide-cell", "solution"]
