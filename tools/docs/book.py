@@ -126,8 +126,8 @@ def chapter(page, text, names):
     images = local(main, page, names)
     heading = main.find("h1")
     assert heading is not None, f"{page} has no title"
-    sections = [(section["id"], section.h2.get_text()) for section in main.select("section section[id]")
-                if section.find("h2", recursive=False)]
+    sections = [(str(section["id"]), title.get_text()) for section in main.select("section section[id]")
+                if (title := section.find("h2", recursive=False))]
     return Chapter(name, heading.get_text(), xhtml(main), sections, [(number, xhtml(cell)) for number, cell in solutions], images)
 
 

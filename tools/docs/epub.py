@@ -143,7 +143,7 @@ def faults(path):
                 except ElementTree.ParseError as error:
                     found.append(f"{name} is no XML: {error}")
                     continue
-                here = [element.get("id") for element in root.iter() if element.get("id")]
+                here = [one for element in root.iter() if (one := element.get("id"))]
                 ids[name] = set(here)
                 found += [f"{name}: the id {one} is there twice" for one in sorted({one for one in here if here.count(one) > 1})]
                 found += [f"{name} has a script" for element in root.iter() if element.tag.endswith("}script")]
