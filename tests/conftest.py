@@ -29,7 +29,7 @@ TORCH = importlib.util.find_spec("torch") is not None
 collect_ignore = ["parity/test_engine.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]
 # Of the rows of tables (parametrized tests) a run takes a part, the same ones each time, unless MINIGRAD_EVERY=1.
 EVERY = os.environ.get("MINIGRAD_EVERY") == "1"
-ONCE = {"accuracy", "grading", "test_editions.py", "test_slides.py", "test_arguments.py"}   # half compiled, the other half interpreted
+ONCE = {"accuracy", "grading", "test_editions.py", "test_slides.py", "test_arguments.py", "test_training.py"}     # half compiled, the other half interpreted
 HALF = {"ops", "parity", "kernels", "optim", "utils"}           # all of them compiled, one half interpreted
 
 
