@@ -38,7 +38,7 @@ OUTER = ("PMI_", "PMIX_", "OMPI_COMM_", "HYDI_", "MPI_LOCAL")
 RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt|Exit)\b.*", re.MULTILINE)      # the last line of a traceback
 
 
-class RankOutputs(list):
+class RankOutputs(list[str]):
     """What each rank has printed: a list with one text per rank. It is shown as lines that begin with ``rank 0:``.
 
     >>> mg.testing.RankOutputs(["3", "4"])
@@ -48,11 +48,11 @@ class RankOutputs(list):
 
     __module__ = "minigrad.testing"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "\n".join([f"rank {rank}: {line}" for rank, text in enumerate(self) for line in text.splitlines()])
 
 
-def run_ranks(program, ranks=4, timeout=60):
+def run_ranks(program: str | Path, ranks: int = 4, timeout: float = 60) -> RankOutputs:
     """Run a program on several ranks, and return what each has printed. Afterwards none of the ranks is left.
 
     Args:
@@ -67,7 +67,7 @@ def run_ranks(program, ranks=4, timeout=60):
     Raises:
         RuntimeError: a rank has failed. The message has the last line of what it printed, and the traceback shows all of it. Or
             the ranks have not ended within `timeout`.
-        ValueError: `ranks` is no positive int.
+        ValueError: `ranks` is not a positive int.
         FileNotFoundError: there is no such file.
 
     The ranks import the minigrad of this process, interpreted or compiled as ``MINIGRAD_PURE`` says, and use one thread each.
