@@ -9,6 +9,8 @@ Each rank writes to its own file, so the lines of two ranks do not mix, and a pa
 is the mpiexec beside this Python, which belongs to the MPI that mpi4py finds. Read before: ``minigrad/distributed/_launch.py``.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import signal
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from os import PathLike
 from pathlib import Path
 
 from minigrad.errors import TensorValueError
@@ -52,11 +55,11 @@ class RankOutputs(list[str]):
         return "\n".join([f"rank {rank}: {line}" for rank, text in enumerate(self) for line in text.splitlines()])
 
 
-def run_ranks(program: str | Path, ranks: int = 4, timeout: float = 60) -> RankOutputs:
+def run_ranks(program: str | PathLike[str], ranks: int = 4, timeout: float = 60) -> RankOutputs:
     """Run a program on several ranks, and return what each has printed. Afterwards none of the ranks is left.
 
     Args:
-        program (str or pathlib.Path): the text of the program, or the path of its file.
+        program (str or os.PathLike): the text of the program; or the path of its file, as a `pathlib.Path`.
         ranks (int): how many ranks mpiexec starts.
         timeout (number): after this many seconds all ranks are killed.
 
@@ -86,7 +89,7 @@ def run_ranks(program: str | Path, ranks: int = 4, timeout: float = 60) -> RankO
 
     if not isinstance(ranks, int) or ranks < 1:
         raise TensorValueError("MG-E612", f"run_ranks() starts at least one rank, got ranks={ranks!r}", fix="pass ranks=4, say")
-    text = program.read_text("utf-8") if isinstance(program, Path) else program
+    text = program if isinstance(program, str) else Path(program).read_text("utf-8")
     launcher = _launch.mpiexec()
     if launcher is None or not _launch.is_mpi_available():
         warnings.warn(f"run_ranks: MPI is not installed, so the program did not run: {_launch.INSTALL}", UserWarning, stacklevel=2)
