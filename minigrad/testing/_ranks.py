@@ -70,7 +70,8 @@ def run_ranks(program, ranks=4, timeout=60):
         ValueError: `ranks` is no positive int.
         FileNotFoundError: there is no such file.
 
-    The ranks import the minigrad of this process, interpreted or compiled as ``MINIGRAD_PURE`` says, and use one thread each.
+    On Linux and macOS. The ranks import the minigrad of this process, interpreted or compiled as ``MINIGRAD_PURE`` says, and use
+    one thread each.
     Without a counterpart in PyTorch; ``torch.testing._internal`` has classes that start the ranks of its own tests.
 
     >>> program = '''
