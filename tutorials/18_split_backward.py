@@ -306,8 +306,8 @@ print("after W: ", tuple(layers[0].weight.grad.shape))
 #
 # ## Step by step
 #
-# Both halves, on our small stage. Watch the two hooks in the first half, and what becomes of the saved value of `relu` after it.
-# In the second half, look at where the engine begins:
+# Both halves, on our small stage. In the first half, watch the two hooks that record, and which gradient is "nothing". In the
+# second half, look at where the engine begins, which hooks run now, and which nodes do not run at all:
 
 # %%
 forget()

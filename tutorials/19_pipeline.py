@@ -94,6 +94,9 @@ mg.viz.schedule(simulate("GPipe", ranks=4, microbatches=4), title="GPipe: 4 micr
 #
 # $$ \text{bubble} = \frac{P - 1}{M + P - 1} . $$
 #
+# ![Four ranks over time, as rows. The forward of microbatch 0 goes down from rank 0 to rank 3, one unit of time on each, and its
+# backward comes up again, two units on each. Arrows show the messages. Microbatch 1 follows one place behind.](pictures/pipeline.svg)
+#
 # **Predict.** How many microbatches do four ranks need, so that they wait for less than a tenth of the time?
 #
 # <details><summary>Answer</summary>

@@ -73,7 +73,8 @@ def run_ranks(program: str | PathLike[str], ranks: int = 4, timeout: float = 60)
         ValueError: `ranks` is not a positive int.
         FileNotFoundError: there is no such file.
 
-    The ranks import the minigrad of this process, interpreted or compiled as ``MINIGRAD_PURE`` says, and use one thread each.
+    On Linux and macOS. The ranks import the minigrad of this process, interpreted or compiled as ``MINIGRAD_PURE`` says, and use
+    one thread each.
     Without a counterpart in PyTorch; ``torch.testing._internal`` has classes that start the ranks of its own tests.
 
     >>> program = '''

@@ -10,6 +10,7 @@ One hand: blue for nodes and results, violet for leaves, amber for gradients, re
 import math
 
 import minigrad as mg
+from minigrad.distributed.pipelining import simulate
 from tools.docs.parallel_pictures import buckets
 from tools.docs.picture import BODY, FOLDER, SMALL, Picture, arrow, box, cells, label
 from tools.docs.sheet_facts import STATIONS
@@ -327,8 +328,37 @@ def two_halves():
     return d
 
 
-DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway, two_halves,
-         buckets)
+def pipeline():
+    """The times are those of `simulate`."""
+    d = Picture("pipeline", WIDE, 216, "Two microbatches in a pipeline of four",
+                "Four ranks over time, as rows. The forward of microbatch 0 goes down from rank 0 to rank 3, one unit of time "
+                "on each, and its backward comes up again, two units on each. Arrows show the messages. Microbatch 1 follows "
+                "one place behind.")
+    left, unit, pitch, high = 56.0, 33.0, 44.0, 28.0
+    timeline = simulate("GPipe", 4, 2).timeline or {}
+    place = {}
+    for rank, row in timeline.items():
+        y = 24 + rank * pitch
+        label(d, 8, y + 4.5, f"rank {rank}", SMALL, "sans", "ink", "start")
+        d.line([(left, y), (left + 15 * unit, y)], "rule", 1.0)
+        for action, start, end in row:
+            x, wide = left + start * unit, (end - start) * unit
+            text = str(action)[1:]
+            ink = "violet" if action.microbatch_index else "amber"
+            d.rect(x, y - high / 2, wide, high, f"pale-{ink}", ink)
+            label(d, x + wide / 2, y + 4.5, text, BODY, "mono", "ink")
+            place[rank, text] = x, x + wide, y
+    for rank in range(3):
+        for kind, start, end, way in (("F0", rank, rank + 1, 1), ("B0", rank + 1, rank, -1)):
+            _, x, y0 = place[start, kind]
+            y1 = place[end, kind][2]
+            arrow(d, [(x - 5, y0 + way * high / 2), (x + 5, y1 - way * high / 2)], "amber")
+    label(d, left, 200, "time goes to the right; a line is a bubble; an arrow is a message of microbatch 0", anchor="start")
+    return d
+
+
+DRAWN = (two_paths, adjoints, network, broadcasting, cut, waiting, version, copy_slices, saved, root_n, railway,
+         two_halves, pipeline, buckets)
 PICTURES = {draw.__name__.replace("_", "-"): draw for draw in DRAWN}
 
 
