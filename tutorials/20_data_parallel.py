@@ -668,7 +668,8 @@ def new_compress(k):
 @mg.testing.exercise(3)
 def check_compress(new_compress):
     compress = new_compress(1)
-    calls = [(0, [2.0, -3.0, 1.0], [0.0, -3.0, 0.0]), (0, [2.0, -3.0, 1.0], [4.0, 0.0, 0.0]),
+    calls = [(0, [2.0, -3.0, 1.0], [0.0, -3.0, 0.0]),
+             (0, [2.0, -3.0, 1.0], [4.0, 0.0, 0.0]),
              (0, [1.0, 2.0, 1.0], [0.0, 0.0, 3.0]), (1, [0.5, 0.0, 0.25], [0.5, 0.0, 0.0])]
     for number, (index, values, right) in enumerate(calls, 1):
         flat = mg.tensor(values)
