@@ -55,7 +55,7 @@ class RankOutputs(list[str]):
         return "\n".join([f"rank {rank}: {line}" for rank, text in enumerate(self) for line in text.splitlines()])
 
 
-def run_ranks(program: str | PathLike[str], ranks: int = 4, timeout: float = 60) -> RankOutputs:
+def run_ranks(program: str | PathLike[str], ranks: int = 4, timeout: float = 180) -> RankOutputs:
     """Run a program on several ranks, and return what each has printed. Afterwards none of the ranks is left.
 
     Args:
