@@ -103,7 +103,7 @@ def test_a_python_in_the_emulator(debian, tmp_path):
     emulator.write_text('#!/bin/sh\necho "$@"\n')
     emulator.chmod(0o755)
     said = subprocess.run([python, "-c", "a b"], capture_output=True, text=True, check=True).stdout
-    assert said == f"-L {tmp_path}/3.14 -0 {python} {tmp_path}/3.14/usr/bin/python3.14 -c a b\n"
+    assert said == f"-cpu cortex-a72 -L {tmp_path}/3.14 -0 {python} {tmp_path}/3.14/usr/bin/python3.14 -c a b\n"
     assert tmp_path / "clean/lib/python3.14/site-packages" in install and "manylinux_2_34_aarch64" in install
 
 

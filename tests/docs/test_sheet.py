@@ -8,7 +8,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.errors import catalogue
-from tools.docs import drawing, sheet, sheet_back, sheet_facts
+from tools.docs import drawing, sheet, sheet_back, sheet_facts, sheet_style
 from tools.docs.drawing import Drawing
 from tools.docs.sheet_facts import ERRORS, EXAMPLE, GRAPH, HOOK_RULES, QUEUE, STATIONS, VERSIONS, WATCH
 
@@ -204,7 +204,7 @@ def test_grad_modes():
 @pytest.mark.parametrize("page", [sheet, sheet_back])
 def test_the_sheet_is_well_drawn(needs_fonts, page):
     drawn = page.draw()        # it has been checked
-    assert len(drawn.boxes()) > 140 and (drawn.width, drawn.height) == sheet.PAGE
+    assert len(drawn.boxes()) > 140 and (drawn.width, drawn.height) == sheet_style.PAGE
     assert {item[4] for item in drawn.items if item[0] == "text"} <= {18.0, 10.0, 7.6, 7.0}, "one scale of sizes"
     assert len({item[6] for item in drawn.items if item[0] == "text"}) <= 5, "few colours"
 

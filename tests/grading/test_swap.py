@@ -179,7 +179,7 @@ WRONG = [
     ("call_hooks", lambda node, grads, hooks, call: (), None, "did not call"),
     ("call_hooks", lambda node, grads, hooks, call: call(grads) and call(grads), None, "twice"),
     ("call_hooks", lambda node, grads, hooks, call: [call(grads)] and 5, None, "no tuple"),
-    ("vjp", lambda node, grad: grad, "mul", "returned 1 gradients"), ("vjp", lambda node, grad: (1, 2), "mul", "no gradient"),
+    ("vjp", lambda node, grad: grad, "mul", "returned 1 gradients"), ("vjp", lambda node, grad: (1, 2), "mul", "not a gradient"),
     ("saved_tensor", SavesZeros, None, "did not return the tensor"), ("saved_tensor", Queue, None, "no method pack"),
     ("forward", lambda x, y: None, "mul", "another kind"), ("kernel", lambda x, y: 3, "mul", "no array"),
     ("kernel", lambda x, y: np.float32(0), "mul", "another kind"), ("kernel", lambda x, y: x, "mul", "memory of its arguments"),

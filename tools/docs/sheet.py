@@ -7,37 +7,34 @@ Twelve columns; one type scale (TITLE, HEADING, BODY and SMALL); blue for nodes,
 import minigrad as mg
 from tools.docs import sheet_back
 from tools.docs import sheet_facts as facts
-from tools.docs.drawing import SMALLEST, Drawing, width
+from tools.docs.drawing import Drawing, width
+from tools.docs.sheet_style import (
+    AMBER,
+    BLUE,
+    BODY,
+    GAP,
+    HEADING,
+    INK,
+    LEADING,
+    MARGIN,
+    PAGE,
+    PALE_BLUE,
+    PALE_VIOLET,
+    PANEL,
+    ROW,
+    SMALL,
+    SOFT,
+    TITLE,
+    VIOLET,
+    column,
+    heading,
+    span,
+    table,
+)
 
 __all__ = ["draw", "write"]
 
-PAGE = 841.89, 595.28
-MARGIN, GUTTER = 28.0, 18.0
-COLUMN = (PAGE[0] - 2 * MARGIN - 11 * GUTTER) / 12
-TITLE, HEADING, BODY, SMALL = 18.0, 10.0, 7.6, SMALLEST
-LEADING = 9.8
-INK, SOFT, RULE, PANEL = "#1b1f24", "#57606a", "#d0d7de", "#f6f8fa"
-BLUE, PALE_BLUE, VIOLET, PALE_VIOLET, AMBER = "#0550ae", "#e6f1ff", "#6a3fb5", "#f1e8ff", "#9a5b00"
 ROWS = 58.0, 311.0, 446.0       # where the rows begin
-
-
-def column(n):
-    """The left edge of column `n`."""
-    return MARGIN + n * (COLUMN + GUTTER)
-
-
-def span(n):
-    """The width of `n` columns."""
-    return n * COLUMN + (n - 1) * GUTTER
-
-
-def heading(d, x, y, wide, number, text):
-    """A rule over the width of a section, and its title. Return the first baseline below."""
-    d.line([(x, y), (x + wide, y)], RULE)
-    d.line([(x, y), (x + 22, y)], BLUE, 1.6)
-    end = d.text(x, y + 14.5, f"{number}", HEADING, "bold", BLUE)
-    d.text(end + 5, y + 14.5, text, HEADING, "bold")
-    return y + 30
 
 
 def draw():
@@ -177,18 +174,6 @@ def queue(d, x, y, wide, ran):
         d.text(columns[2], at, ", ".join([f"{facts.short(node)} {n}" for node, n in turn.waits.items()]) or "–", BODY, colour=SOFT)
         at += ROW
     d.paragraph(x, at + 8, wide, facts.WATCH, BODY, LEADING)
-
-
-GAP = 4.5       # between paragraphs
-ROW = 12.0      # of a table
-
-
-def table(d, columns, y, wide, names):
-    """The head of a table. Return the baseline of its first row."""
-    for x, name in zip(columns, names):
-        d.text(x, y, name, SMALL, colour=SOFT)
-    d.line([(columns[0], y + 3.2), (columns[0] + wide, y + 3.2)], RULE, 0.6)
-    return y + ROW + 1.5
 
 
 # ---- 3: saved tensors ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ compares each formula with the engine, and looks up each call in PyTorch and in 
 from typing import NamedTuple
 
 import minigrad as mg
+from tools.docs import sheet_style as style
 from tools.docs.drawing import Drawing, width
 
 __all__ = ["CALLS", "FORMULAS", "MODES", "OURS", "WRITES", "Mode", "draw", "mode_facts", "saved_by"]
@@ -96,60 +97,58 @@ def saved_by(op):
 
 def draw():
     """The page as a `Drawing`, which has been checked."""
-    from tools.docs import sheet as front
-
-    d = Drawing(*front.PAGE, "minigrad on two pages: the calls",
+    d = Drawing(*style.PAGE, "minigrad on two pages: the calls",
                 "Cheat sheet, second page: calls of PyTorch, what minigrad adds, formulas and what they save, grad modes, writes.",
                 margin=24.0)
-    end = d.text(front.MARGIN, 40, "The calls, and the formulas behind them", front.TITLE, "bold")
-    d.text(end + 10, 40, "mg is minigrad: import minigrad as mg", front.HEADING, colour=front.SOFT)
-    d.text(front.PAGE[0] - front.MARGIN, 40, f"minigrad {mg.__version__}", front.BODY, colour=front.SOFT, anchor="end")
-    names(d, front, front.column(0), 58.0, front.span(7), 6, "The same in PyTorch, with torch for mg", CALLS)
-    names(d, front, front.column(7), 58.0, front.span(5), 7, "Only in minigrad", OURS)
-    modes(d, front, front.column(7), 208.0, front.span(5))
-    formulas(d, front, front.column(0), 318.0, front.span(12))
-    at = front.heading(d, front.column(0), 478.0, front.span(12), 10, "Writing in place, and cutting the graph")
+    end = d.text(style.MARGIN, 40, "The calls, and the formulas behind them", style.TITLE, "bold")
+    d.text(end + 10, 40, "mg is minigrad: import minigrad as mg", style.HEADING, colour=style.SOFT)
+    d.text(style.PAGE[0] - style.MARGIN, 40, f"minigrad {mg.__version__}", style.BODY, colour=style.SOFT, anchor="end")
+    names(d, style.column(0), 58.0, style.span(7), 6, "The same in PyTorch, with torch for mg", CALLS)
+    names(d, style.column(7), 58.0, style.span(5), 7, "Only in minigrad", OURS)
+    modes(d, style.column(7), 208.0, style.span(5))
+    formulas(d, style.column(0), 318.0, style.span(12))
+    at = style.heading(d, style.column(0), 478.0, style.span(12), 10, "Writing in place, and cutting the graph")
     for i, text in enumerate(WRITES):
-        d.paragraph(front.column(4 * (i % 3)), at + 33 * (i // 3), front.span(4), text, front.BODY, front.LEADING)
+        d.paragraph(style.column(4 * (i % 3)), at + 33 * (i // 3), style.span(4), text, style.BODY, style.LEADING)
     d.check()
     return d
 
 
-def names(d, front, x, y, wide, number, title, rows):
+def names(d, x, y, wide, number, title, rows):
     """A table of calls, and what each is for."""
-    at = front.heading(d, x, y, wide, number, title)
-    calls = max([width(call, "mono", front.SMALL) for call, _ in rows]) + 12
+    at = style.heading(d, x, y, wide, number, title)
+    calls = max([width(call, "mono", style.SMALL) for call, _ in rows]) + 12
     for call, what in rows:
-        d.text(x, at, call, front.SMALL, "mono", front.BLUE)
-        at = d.paragraph(x + calls, at, wide - calls, what, front.BODY, front.LEADING) + 3
+        d.text(x, at, call, style.SMALL, "mono", style.BLUE)
+        at = d.paragraph(x + calls, at, wide - calls, what, style.BODY, style.LEADING) + 3
 
 
-def modes(d, front, x, y, wide):
+def modes(d, x, y, wide):
     """A table of the grad modes: what holds for y = 2 * x in each."""
-    at = front.heading(d, x, y, wide, 8, "Grad modes: y = 2 * x, where x requires grad")
+    at = style.heading(d, x, y, wide, 8, "Grad modes: y = 2 * x, where x requires grad")
     columns = [x, x + 0.3 * wide, x + 0.45 * wide, x + 0.64 * wide, x + 0.82 * wide]
-    at = front.table(d, columns, at, wide, ("", "recorded", "requires grad", "has a version", "saved later"))
+    at = style.table(d, columns, at, wide, ("", "recorded", "requires grad", "has a version", "saved later"))
     for name in MODES:
-        d.text(x, at, f"mg.{name}()", front.SMALL, "mono", front.BLUE)
+        d.text(x, at, f"mg.{name}()", style.SMALL, "mono", style.BLUE)
         for left, holds in zip(columns[1:], mode_facts(name)):
-            word, face, colour = ("yes", "bold", front.INK) if holds else ("no", "sans", front.SOFT)
-            d.text(left, at, word, front.BODY, face, colour)
-        at += front.ROW
+            word, face, colour = ("yes", "bold", style.INK) if holds else ("no", "sans", style.SOFT)
+            d.text(left, at, word, style.BODY, face, colour)
+        at += style.ROW
     text = "*saved later:* a recorded op may save y after the mode. The innermost mode holds; each thread has its own."
-    d.paragraph(x, at + 5, wide, text, front.BODY, front.LEADING)
+    d.paragraph(x, at + 5, wide, text, style.BODY, style.LEADING)
 
 
-def formulas(d, front, x, y, wide):
+def formulas(d, x, y, wide):
     """Two tables side by side: an op, the gradients of its inputs, and what its node has saved for them."""
-    top = front.heading(d, x, y, wide, 9, "Formulas, from g, the gradient of the result: a node saves what its formula needs")
-    half, rows = (wide - front.GUTTER) / 2, len(FORMULAS) // 2
+    top = style.heading(d, x, y, wide, 9, "Formulas, from g, the gradient of the result: a node saves what its formula needs")
+    half, rows = (wide - style.GUTTER) / 2, len(FORMULAS) // 2
     for side in range(2):
-        left = x + side * (half + front.GUTTER)
+        left = x + side * (half + style.GUTTER)
         columns = left, left + 0.24 * half, left + 0.8 * half
-        at = front.table(d, columns, top, half, ("op", "gradients of its inputs", "saves"))
+        at = style.table(d, columns, top, half, ("op", "gradients of its inputs", "saves"))
         for op, formula in FORMULAS[side * rows:(side + 1) * rows]:
-            d.text(columns[0], at, op, front.SMALL, "mono", front.BLUE)
-            d.text(columns[1], at, formula, front.SMALL, "mono")
+            d.text(columns[0], at, op, style.SMALL, "mono", style.BLUE)
+            d.text(columns[1], at, formula, style.SMALL, "mono")
             saves = ", ".join(saved_by(op))
-            d.text(columns[2], at, saves or "no tensor", front.BODY, colour=front.INK if saves else front.SOFT)
-            at += front.ROW
+            d.text(columns[2], at, saves or "no tensor", style.BODY, colour=style.INK if saves else style.SOFT)
+            at += style.ROW
