@@ -171,7 +171,7 @@ WRONG = [
     ("ready_queue", NoPop, None, "no method pop"), ("count_dependencies", lambda root: None, None, "no dict"),
     ("count_dependencies", lambda root: {}, None, "no count for"), ("count_dependencies", counts_nodes, None, "too few edges"),
     ("count_dependencies", counts_too_many, None, "too many edges"),
-    ("count_dependencies", lambda root: dict.fromkeys(count_dependencies(root), 1.0), None, "no number of edges"),
+    ("count_dependencies", lambda root: dict.fromkeys(count_dependencies(root), 1.0), None, "not a number of edges"),
     ("add_gradients", lambda old, new: None, None, "returned no sum"),
     ("add_gradients", lambda old, new: (old + new).sum(), None, "returned no sum"),
     ("accumulate_grad", lambda leaf, grad: grad, None, "returned something"),
@@ -184,7 +184,7 @@ WRONG = [
     ("forward", lambda x, y: None, "mul", "another kind"), ("kernel", lambda x, y: 3, "mul", "no array"),
     ("kernel", lambda x, y: np.float32(0), "mul", "another kind"), ("kernel", lambda x, y: x, "mul", "memory of its arguments"),
     ("cuda_kernel", lambda x, y: 3, "mul", "not on a GPU"), ("run_backward", runs_for_ever, None, "has called nodes"),
-    ("run_backward", lambda roots, grads, call: call(5), None, "no node"),
+    ("run_backward", lambda roots, grads, call: call(5), None, "not a node"),
     ("run_backward", lambda roots, grads, call: call(roots[0][0]), None, "returned 0 gradients"),
 ]
 
