@@ -2,7 +2,6 @@
 
 import signal
 import sys
-import warnings
 
 import pytest
 
@@ -57,15 +56,6 @@ def test_ctrl_c(mpi):
 
 
 # ---- one rank ----
-
-
-@pytest.fixture
-def alone():
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        dist.init_process_group()
-    yield [str(w.message) for w in said]
-    dist.destroy_process_group()
 
 
 def test_one_rank_says_so(alone):

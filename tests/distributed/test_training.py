@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-import minigrad.distributed as dist
 from minigrad.distributed import checkpoint
 from minigrad.distributed.optim import ZeroRedundancyOptimizer
 from tests.distributed.launch import ended, several, start
@@ -67,14 +66,6 @@ def test_the_writing_rank_is_killed(mpi, tmp_path):
 
 
 # ---- one rank ----
-
-
-@pytest.fixture
-def alone():
-    with pytest.warns(UserWarning, match="one rank"):
-        dist.init_process_group()
-    yield
-    dist.destroy_process_group()
 
 
 @pytest.mark.parametrize("more, error, words", [
