@@ -11,11 +11,11 @@ So the width of each text is known here, and `check` can refuse a page with over
 import base64
 import functools
 import html
-import importlib.util
 import io
 import re
-from pathlib import Path
 from typing import Any
+
+from tools.docs.fonts import cut, packaged
 
 __all__ = ["FACES", "SMALLEST", "Drawing", "font", "pieces", "width"]
 
@@ -29,10 +29,7 @@ MARKS = {"`": "mono", "*": "bold"}
 def font(face):
     """The file of a face."""
     package, name = FACES[face]
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit(f"the documentation needs {package.replace('_', '-')}, a font: pip install -e '.[docs]'")
-    return Path(spec.submodule_search_locations[0]) / "files" / name
+    return packaged(package, f"files/{name}", f"the documentation needs {package.replace('_', '-')}, a font")
 
 
 @functools.cache
@@ -191,21 +188,7 @@ class Drawing:
 
     def subset(self, face):
         """The glyphs that the page uses of a face: a WOFF font in base64."""
-        from fontTools import subset
-
-        options = subset.Options(flavor="woff", layout_features=[], hinting=False, name_IDs=[], notdef_outline=True)
-        options.drop_tables += ["meta"]
-        found = subset.load_font(str(font(face)), options)
-        head: Any = found["head"]
-        head.modified = head.created        # so that the same page gives the same file
-        found.recalcTimestamp = False
-        cutter = subset.Subsetter(options)
-        cutter.populate(text=self.characters(face) + " ")
-        cutter.subset(found)
-        target = io.BytesIO()
-        found.flavor = "woff"
-        found.save(target)
-        return base64.b64encode(target.getvalue()).decode()
+        return base64.b64encode(cut(font(face), self.characters(face) + " ", dropped=["meta"])).decode()
 
     # ---- PDF --------------------------------------------------------------------------------------------
 

@@ -5,12 +5,9 @@ MathML needs a font with tables for fractions, roots and tall brackets. Many sys
 
 import base64
 import functools
-import importlib.util
-import io
 import unicodedata
-from pathlib import Path
-from typing import Any
 
+from tools.docs.fonts import cut, packaged
 from tools.docs.formulas import characters
 
 __all__ = ["font", "style"]
@@ -36,24 +33,8 @@ def glyphs():
 @functools.cache
 def font():
     """The font of formulas with the glyphs that it needs: a WOFF file."""
-    from fontTools import subset
-
-    spec = importlib.util.find_spec("ziamath")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("formulas need ziamath, which contains the font STIX Two Math: pip install -e '.[docs]'")
-    options = subset.Options(flavor="woff", hinting=False, name_IDs=[0, 1, 2, 4, 5, 13, 14], notdef_outline=True,
-                             layout_features=[])
-    found = subset.load_font(str(Path(spec.submodule_search_locations[0]) / "fonts/STIXTwoMath-Regular.ttf"), options)
-    head: Any = found["head"]
-    head.modified, found.recalcTimestamp = head.created, False      # so that the same glyphs give the same file
-    cutter = subset.Subsetter(options)
-    cutter.populate(text=glyphs())
-    cutter.subset(found)
-    narrow_roots(found)
-    target = io.BytesIO()
-    found.flavor = "woff"
-    found.save(target)
-    return target.getvalue()
+    file = packaged("ziamath", "fonts/STIXTwoMath-Regular.ttf", "formulas need ziamath, which contains the font STIX Two Math")
+    return cut(file, glyphs(), [0, 1, 2, 4, 5, 13, 14], change=narrow_roots)
 
 
 def narrow_roots(found):
