@@ -21,7 +21,8 @@ __all__ = ["INSTALL", "abort_on_errors", "is_mpi_available", "mpiexec", "world"]
 
 INSTALL = 'pip install "minigrad-autograd[mpi]"'
 # What the launchers of MPICH, Open MPI and Slurm tell their processes.
-LAUNCHED = ("PMI_RANK", "PMI_SIZE", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+LAUNCHED = (*RANKS, "PMI_SIZE")
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 
 

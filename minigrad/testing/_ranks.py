@@ -25,10 +25,11 @@ from minigrad.errors import TensorValueError
 
 __all__ = ["RankOutputs", "run_ranks"]
 
-# What mpiexec starts: it sends the output into the file of the rank, notes its process id, and becomes the program.
+# What mpiexec starts, with the names of the variables that may have the rank. It sends the output into the file of the rank, notes
+# its process id, and becomes the program.
 START = """
 import os, sys
-rank = next(os.environ[name] for name in ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK") if name in os.environ)
+rank = next(os.environ[name] for name in sys.argv[1:] if name in os.environ)
 with open(rank + ".pid", "w") as file:
     file.write(str(os.getpid()))
 file = os.open(rank + ".out", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -97,9 +98,9 @@ def run_ranks(program: str | PathLike[str], ranks: int = 4, timeout: float = 180
         return RankOutputs()
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "program.py").write_text(text, "utf-8")
-        process = subprocess.Popen([launcher, "-n", str(ranks), sys.executable, "-S", "-c", START], cwd=folder, env=environment(),
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   start_new_session=True)
+        command = [launcher, "-n", str(ranks), sys.executable, "-S", "-c", START, *_launch.RANKS]
+        process = subprocess.Popen(command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, start_new_session=True)
         late = False
         try:
             said, _ = process.communicate(timeout=timeout)

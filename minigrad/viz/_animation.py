@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from minigrad.viz._page import text
+from minigrad.viz._page import palette, text
 from minigrad.viz._panels import about_graph, boxes_and_arrows, occurring
 from minigrad.viz._picture import lay_out, svg
 from minigrad.viz._timeline import Timeline, TimelineStep
@@ -125,12 +125,6 @@ class Film:
 
 
 # ---- the style sheet ----------------------------------------------------------------------------------------
-
-
-@functools.cache
-def palette():
-    """The light colours: name -> number."""
-    return dict(re.findall(r"--([\w-]+):(#\w+)", text("style.css").partition("}")[0]))
 
 
 @functools.cache

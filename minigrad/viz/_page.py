@@ -9,11 +9,12 @@ Read next: ``_step_through.py``.
 import functools
 import hashlib
 import json
+import re
 from collections import Counter
 from html import escape
 from importlib import resources
 
-__all__ = ["escape", "fragment", "json_data", "page", "script", "standalone", "style", "tag"]
+__all__ = ["escape", "fragment", "json_data", "page", "palette", "script", "standalone", "style", "tag"]
 
 _seen: Counter[str] = Counter()
 
@@ -39,6 +40,12 @@ def tag(name: str, inner: str = "", /, **attributes: str | bool) -> str:
 def text(name: str) -> str:
     """The text of a file of this package."""
     return resources.files("minigrad.viz").joinpath(name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def palette() -> dict[str, str]:
+    """The light colours of ``style.css``: name -> number."""
+    return dict(re.findall(r"--([\w-]+):(#\w+)", text("style.css").partition("}")[0]))
 
 
 @functools.cache

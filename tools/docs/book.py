@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import minigrad as mg
+from minigrad.viz import _page
 from tools.docs import epub, math_font, picture, tutorials
 from tools.docs.paths import HTML, ROOT
 
@@ -263,9 +264,8 @@ def style():
     """The style sheet of the book: its own rules, those of formulas and of pictures, the colours of code."""
     from pygments.formatters import HtmlFormatter
 
-    rules = (ROOT / "minigrad/viz/style.css").read_text("utf-8")
-    light = dict(re.findall(r"--([\w-]+):(#\w+)", rules.partition("$dark")[0]))
-    drawn = re.sub(r"var\(--([\w-]+)\)", lambda match: light.get(match[1], "currentColor"), "\n".join(PICTURED.findall(rules)))
+    rules = "\n".join(PICTURED.findall(_page.text("style.css")))
+    drawn = re.sub(r"var\(--([\w-]+)\)", lambda match: _page.palette().get(match[1], "currentColor"), rules)
     return f"{CSS}{math_font.style('formulas.woff')}{HtmlFormatter(style='default').get_style_defs('.highlight')}\n{drawn}\n"
 
 
