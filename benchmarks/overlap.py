@@ -6,8 +6,9 @@
     hidden      (backward + all-reduce - together) / all-reduce
 
 The three take turns, and each begins with a barrier. The table has the medians over the turns, of the slowest rank in each. With
-small buckets the first all-reduce starts early; each bucket costs a message. On a machine whose cores are busy, or that has fewer
-cores than ranks, the backward and the all-reduce compete, and less is hidden: below 0 if sharing costs more than it saves.
+small buckets the first all-reduce starts early; each bucket costs a message. Only what another part of the machine does can be
+hidden: a network card sends while the core computes, but between ranks of one machine the all-reduce is work of the same cores.
+Then there is nothing to hide, and less than 0 if sharing in the middle costs more than afterwards.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import statistics
 import sys
 import time
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")      # each rank has one core
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")      # each rank has one core; minigrad sees to its own threads
 
 import minigrad as mg
 import minigrad.distributed as dist

@@ -42,7 +42,7 @@ BELOW = {
     "functional": {"nn", "autograd", "surface", "linalg", "ops", "_build", "_core", "errors"},
     "optim": {"nn", "autograd", "surface", "ops", "_core", "errors"},
     "func": {"utils", "autograd", "surface", "ops", "_core", "errors"},
-    "distributed": {"nn", "utils", "autograd", "surface", "ops", "_core", "errors"},
+    "distributed": {"nn", "utils", "autograd", "surface", "ops", "_build", "_core", "errors"},
     "distributed.states": {"distributed", "serialization", "optim", "autograd", "surface", "ops", "errors"},
     "nn.parallel": {"distributed", "nn", "utils", "autograd", "surface", "ops", "errors"},
     "serialization": {"_serialization", "surface", "errors"},

@@ -26,6 +26,7 @@ def collectives():
     """Each collective, on values that tell the rank."""
     rank, size = dist.get_rank(), dist.get_world_size()
     total, last = sum(range(size)), size - 1
+    assert mg.get_num_threads() == int(os.environ.get("OMP_NUM_THREADS", 1))
     x = ones(rank, 3)
     dist.all_reduce(x)
     assert x.tolist() == [total] * 3 and x._version == 1
