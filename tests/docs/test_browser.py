@@ -206,15 +206,21 @@ def test_a_tutorial_is_walked(site, browser, name):
 
 
 @pytest.mark.parametrize("name", LOOKED_AT)
-def test_axe_finds_no_fault(site, browser, name):
-    """On pages with all their parts unfolded. In the dark only the colours are others."""
+def test_a_page(site, browser, name):
+    """Wide and narrow nothing sticks out, and axe finds no fault, with all parts unfolded. In the dark only the colours are others."""
     from axe_playwright_python.sync_playwright import Axe
     page = browser.new_page(reduced_motion="reduce")
+    wrong = watched(page, site)
     page.goto(site + name, wait_until="load")
     page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+    for width in (390, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        out = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert out <= 0, f"{out} pixels wider than a screen of {width}"
     for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         page.emulate_media(color_scheme=scheme)
         found = Axe().run(page, options=options).response["violations"]
         assert [f"{v['id']}: {v['help']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:300]}"
                 for v in found] == [], scheme
+    assert not wrong
     page.close()
