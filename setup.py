@@ -40,6 +40,12 @@ if not set(PLAIN) <= set(GROUPS):
 # Interpreted only: what a user's debugger or a spare moment reads, and what gains nothing from C.
 INTERPRETED = {"__init__", "capi", "late", "locks", "method_checks", "ownership", "private", "summary", "upcalls"}
 
+# The rules that are compiled, beside those of ops/base: what small networks run. The others run interpreted, and take as long as if
+# compiled (measured: within 2%), because they mostly call NumPy and the core.
+OFTEN = {"activation", "arithmetic", "attention", "cat_split", "clamp", "comparison", "contractions", "convolution", "einsum",
+         "functions", "getitem", "losses", "matrix", "normalization", "padding", "pointwise", "pooling", "products", "reduction",
+         "repeating", "reshaping", "selection", "softmax", "strided", "views"}
+
 # The module of Cython's helper functions. While it loads, Cython also puts the last part of this name into sys.modules.
 SHARED = "minigrad._build._cython_minigrad"
 
@@ -84,22 +90,17 @@ def lacking():
 # Modules of the core that an ordinary training step does not enter.
 RARE = {"anomaly", "delayed_error", "forward_ad", "graph_memory", "history", "inplace_views", "interceptor", "jvp", "node_call",
         "packed_tensor", "recorder", "recording_task", "stream_task", "streams", "swapped_task"}
-# Rules of small networks, which run at -O1: a chain of small ops and a network of one layer need 2 to 4% more instructions at -Og.
-OFTEN = {"activation", "arithmetic", "attention", "cat_split", "clamp", "comparison", "contractions", "convolution", "functions",
-         "getitem", "losses", "matrix", "normalization", "pointwise", "pooling", "products", "reduction", "reshaping", "selection",
-         "softmax", "strided", "views"}
-
-
 def optimization(path):
-    """gcc's level for a source. It takes most of the time of a build, so what runs seldom, or mostly calls NumPy, gets less of it.
+    """gcc's level for a source. gcc takes most of the time of a build, so what runs seldom, or mostly calls, gets less of it.
 
-    The rules at -O1 compile in 211 s instead of 473 and need at most 1.4% more instructions, because they mostly call. At -Og
-    they save another third. The core at -O2 would save 14 s, and a chain of small ops would need 2.4% more.
+    The rules at -O1 compile in less than half of the time of -O3, and need at most 1.4% more instructions, because they mostly
+    call. At -Og a small network would need 2% more, and views 4%. The core at -O2 would save 14 s, and a chain of small ops would
+    need 2.4% more.
     """
     if "MINIGRAD_OPTIMIZE" in os.environ:
         return os.environ["MINIGRAD_OPTIMIZE"]
     if path.parts[1] == "ops":
-        return "-O1" if path.parts[2] == "base" or path.stem in OFTEN else "-Og"
+        return "-O1"
     return "-O1" if path.stem in RARE or "cuda" in path.parts or (PLAIN and path.parts[1] == "_core") else "-O3"
 
 
@@ -114,7 +115,7 @@ def extensions():
     windows = sys.platform == "win32"
     standard = ["/std:c11"]     # MSVC's default is older, and has no `restrict`
     sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).rglob("*.py")
-               if path.stem not in INTERPRETED]
+               if path.stem not in INTERPRETED and (path.parts[1] == "_core" or path.parts[2] == "base" or path.stem in OFTEN)]
     sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
                 *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]
     shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"],
@@ -156,6 +157,7 @@ class BuildExtensions(build_ext):
     def run(self):
         super().run()
         self.note_sources()
+        self.remove_others()
         missing = [e.name for e in self.extensions if not Path(self.get_ext_fullpath(e.name)).exists()]
         if missing and MODE == "require":
             raise RuntimeError(f"MINIGRAD_BUILD=require, but these did not compile: {', '.join(missing)}")
@@ -173,6 +175,14 @@ class BuildExtensions(build_ext):
         target = Path(self.get_ext_fullpath("minigrad._built")).with_name("_built.json")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(built, indent=1))
+
+
+    def remove_others(self):
+        """Remove what earlier builds made of modules that are no longer compiled: Python would load it instead of the source."""
+        made = {Path(self.get_ext_fullpath(e.name)) for e in self.extensions}
+        for found in Path(self.get_ext_fullpath("minigrad._built")).parent.rglob("*" + sysconfig.get_config_var("EXT_SUFFIX")):
+            if found not in made:
+                found.unlink()
 
 
 class ReproducibleSdist(sdist):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
-
+from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ArgumentError, AutogradNotImplementedError
 from minigrad.ops.base.out import into

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import unary
-
 from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.apply import unary
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.out import into

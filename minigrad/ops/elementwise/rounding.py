@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
-
+from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.inplace_pairs import in_place_too

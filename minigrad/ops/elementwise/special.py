@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
 from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.inplace_pairs import IN_PLACE, in_place_too

@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import IN_PLACE

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
-from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into

@@ -15,9 +15,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Linear, convert_number, op, tensor_argument, tensor_error, wrong_type

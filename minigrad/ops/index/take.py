@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cython.cimports.minigrad._core.record.apply import call
-
 from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into

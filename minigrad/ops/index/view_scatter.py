@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.ops.base.rule import BOOL, INT64, dimension, integer, tensor_argument
 from minigrad.ops.elementwise.selection import where

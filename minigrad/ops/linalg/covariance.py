@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import cython
-
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.ops.base.rule import integer, tensor_argument
 from minigrad.ops.reduce.reduction import sum
@@ -19,9 +17,6 @@ from minigrad.ops.shape.views import reshape, transpose, unsqueeze
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
-
-if not cython.compiled:
-    pass
 
 __all__ = ["corrcoef", "cov"]
 

@@ -23,11 +23,10 @@ from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
 
+from minigrad._core.record.apply import call
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, op
+from minigrad.ops.base.rule import Op, conj, op
 from minigrad.ops.elementwise.functions import log
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.linalg.inverses import LinalgInvEx

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradError, DtypeError, TensorTypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, flag, op

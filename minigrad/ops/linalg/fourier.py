@@ -10,8 +10,7 @@ Mirrors fft_r2c_backward and fft_c2r_backward in ``torch/csrc/autograd/Functions
 ``aten/src/ATen/native/SpectralOps.cpp``.
 """
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.ops.base.rule import Linear, op
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.nn.padding import ConstantPadNd

@@ -19,12 +19,11 @@ from collections import namedtuple
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
 
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, flag, op, tensor_argument
+from minigrad.ops.base.rule import Op, conj, flag, op, tensor_argument
 from minigrad.ops.linalg.matrices import (
     adjoint,
     check_floating,

@@ -11,11 +11,9 @@ Mirrors ``aten/src/ATen/native/BatchLinearAlgebra.cpp`` (linalg_lstsq) and linal
 from collections import namedtuple
 from typing import Any
 
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
-
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, LinAlgError, ShapeError
-from minigrad.ops.base.rule import INT64, Op, add_tangents, op, real, tensor_argument, wrong_type
+from minigrad.ops.base.rule import INT64, Op, add_tangents, conj, op, real, tensor_argument, wrong_type
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import check_batches
 from minigrad.ops.linalg.matrices import adjoint, check_floating, column, row

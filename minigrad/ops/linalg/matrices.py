@@ -8,11 +8,9 @@ All of them take batches, (..., m, n). They call ops, so formulas written with t
 Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h``.
 """
 
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
-
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, LinAlgError, ShapeError
-from minigrad.ops.base.rule import is_reduced, tensor_argument
+from minigrad.ops.base.rule import conj, is_reduced, tensor_argument
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.index.masking import Tril, Triu
 from minigrad.ops.shape.diagonals import DiagEmbed

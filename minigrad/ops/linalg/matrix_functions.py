@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.ops.base.rule import Op, op
 from minigrad.ops.linalg.matrices import adjoint, check_square
 from minigrad.ops.shape.cat_split import cat

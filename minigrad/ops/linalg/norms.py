@@ -13,16 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import ArgumentError, DtypeError, ScalarError, ShapeError
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
-from minigrad.ops.base.rule import Op, dimension, flag, number, op, tensor_argument
+from minigrad.ops.base.rule import Op, conj, dimension, flag, number, op, tensor_argument
 from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import promote_tensors, real_part, sgn, where
 from minigrad.ops.linalg.matrices import check_floating, check_matrices

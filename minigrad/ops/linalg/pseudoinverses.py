@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, flag, op, real, tensor_error

@@ -21,13 +21,12 @@ matrix derivative results (2008), 3.1. Read next: ``singular_values.py``.
 from collections import namedtuple
 
 import numpy as np
-from cython.cimports.minigrad._core.graph.thread_state import current
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
 
+from minigrad._core.graph.thread_state import current
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradError, LinAlgError, TensorTypeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, op
+from minigrad.ops.base.rule import Op, conj, op
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import solve
 from minigrad.ops.linalg.matrices import adjoint, check_square, column, diagonal_matrix, diagonal_of, row, skew

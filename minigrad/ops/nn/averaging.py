@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError
 from minigrad.kernels import resampling
 from minigrad.ops.base.precision import in_float32, round_to, to_wide

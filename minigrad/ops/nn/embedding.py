@@ -7,8 +7,7 @@ The optional factor is 0 for the padding row. With ``scale_grad_by_freq``, it is
 Mirrors ``aten/src/ATen/native/Embedding.cpp``. Read next: ``nn/functional/_embedding.py``.
 """
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.ops.base.rule import Linear, op
 
 __all__: list[str] = []

@@ -17,8 +17,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
 from minigrad.ops.base.rule import flag, in_words, integer, integers, real, tensor_argument, variant, wrong_type

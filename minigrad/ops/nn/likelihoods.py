@@ -9,8 +9,7 @@ of them requires a gradient, ``nn/functional/_losses.py`` multiplies and average
 Mirrors ``aten/src/ATen/native/Loss.cpp`` and binary_cross_entropy_with_logits_backward in FunctionsManual.cpp.
 """
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, op
 from minigrad.ops.elementwise.clamp import clamp_min

@@ -11,8 +11,8 @@ Mirrors ``aten/src/ATen/native/Activation.cpp``. Smooth activations are in ``act
 """
 
 import numpy as np
-from cython.cimports.minigrad._core.record.apply import call
 
+from minigrad._core.record.apply import call
 from minigrad.ops.base.precision import has_reduced, in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, Op, op, variant
 from minigrad.ops.elementwise.selection import where, zeros_like

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.kernels.resampling import window_count
 from minigrad.ops.base.rule import Linear, integer, op, tensor_argument

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ScalarError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, is_reduced

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
 from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
-from cython.cimports.minigrad._core.record.apply import call
-
 from minigrad._core.graph.metadata import named_dtype
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, dimension, op, tensor_argument

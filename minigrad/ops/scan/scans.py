@@ -14,12 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
-
+from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import INT64, Linear, Op, dimension, op
+from minigrad.ops.base.rule import INT64, Linear, Op, conj, dimension, op
 from minigrad.ops.elementwise.predicates import isfinite
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import cat, narrow

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError
 from minigrad.ops.base.rule import Linear, op, tensor_argument
 from minigrad.ops.shape.formats import channel_orders, channels_last, channels_last_3d, check_format

@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
-from cython.cimports.minigrad._core.record.apply import call
-
 from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ScalarError, ShapeError
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
