@@ -751,7 +751,7 @@ def check_repeated(repeated):
         y.sum().backward()
         return mg.rand(3)
 
-    assert mg.equal(numbers(repeated), numbers(real)), "after the backward: different numbers"
+    assert mg.equal(numbers(repeated), numbers(real)), "wrong numbers after the backward"
     print("right")
 
 
@@ -766,7 +766,7 @@ check_repeated.hints = [
 check_repeated.wrong = {
     "different numbers were dropped":
         "The second run drew new random numbers. Set the state of the first run before it.",
-    "after the backward: different numbers":
+    "wrong numbers after the backward":
         "The second run has changed the state. Restore the state from before this run."}
 
 
