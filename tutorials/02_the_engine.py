@@ -866,7 +866,7 @@ def needed(tensor, leaf):
 
 
 # %%
-@mg.testing.exercise(3, hint="Decide about each node once: the ladder has 2^60 paths.")
+@mg.testing.exercise(3, hint="Visit each node once: the ladder has 2^60 paths.")
 def check_needed(needed):
     def wanted(tensor, leaf):
         with mg.debug.record() as r:
