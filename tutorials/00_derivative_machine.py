@@ -484,7 +484,7 @@ def check_partial(predicted):
 
 # %% tags=["help"]
 check_partial.hints = [
-    "Only `a` moves, and `b` stands still. By how many times the step of `a` does `y` move?",
+    "Only `a` moves, and `b` stands still. How many times as far as `a` does `y` move?",
     "There are two rules. Along a path, multiply the factors. Where several paths lead from "
     "`a` to `y`, add what they give.",
     "Write the formula as a picture, with an arrow for each use of `a`, and a factor on each "
@@ -547,9 +547,9 @@ check_neuron.hints = [
 check_neuron.wrong = {
     "w1: -1.6652 instead of -1.5654": "The slope of `tanh` is missing.",
     "w1: -1.5612 instead of -1.5654":
-        "The slope of `tanh` is `1 - y * y`, with the result `y`, and not with its argument.",
+        "The slope of `tanh` is `1 - y * y`. Use its result `y`, and not its argument.",
     "w1: -0.7827 instead of -1.5654": "The slope of a square has a factor 2.",
-    "w1: 1.5654 instead of -1.5654": "The sign is wrong: `y` stands in `(y - t)` with a plus.",
+    "w1: 1.5654 instead of -1.5654": "The sign is wrong: `y` has a plus in `(y - t)`.",
     "w1: -1.0436 instead of -1.5654":
         "This is the adjoint of the sum. On the way to `w1` it is multiplied by `x1`."}
 
@@ -564,10 +564,9 @@ def neuron_solution(w1, w2, b, x1, x2, t):
 check_neuron(neuron_solution)
 
 # %% [markdown]
-# **3. The machine.** Write `adjoints(lines)`. A line is a pair: the name of a value, and a list of its inputs, each
-# a pair of a name and a factor. The lines are in a topological order, and the last one computes the result. Return a dict with
-# the adjoint of every name that has a path to the result. For the formula $u = a\,b$, $v = u + a$, $y = u\,v$ from above, the
-# lines are:
+# **3. The machine.** Write `adjoints(lines)`. A line is a pair: the name of a value, and a list of its inputs. Each input is a pair
+# of a name and a factor. The lines are in a topological order, and the last one computes the result. Return a dict with the adjoint
+# of every name that has a path to the result. For the formula $u = a\,b$, $v = u + a$, $y = u\,v$ from above, the lines are:
 
 # %%
 LINES = [("u", [("a", 3.0), ("b", 2.0)]),
@@ -596,7 +595,7 @@ def check_adjoints(adjoints):
 # %% tags=["help"]
 check_adjoints.hints = [
     "The adjoint of the result is 1. Which line can you work on next, and which adjoint must "
-    "be complete before?",
+    "be complete first?",
     "Go through the lines from the last to the first. A line passes `factor * adjoint` on to "
     "each of its inputs.",
     "Keep the adjoints in a dict, and begin with the name of the last line. Add to what is "
@@ -606,7 +605,7 @@ check_adjoints.wrong = {
         "You replaced a contribution by the next one. Where two paths meet, add.",
     "LINES: {'y': 1.0, 'a': 0.0, 'b': 0.0, 'u': 8.0, 'v': 6.0}":
         "You went from the first line to the last. The adjoint of a name is complete only "
-        "after the lines below.",
+        "after all lines below it.",
     "'unused'":
         "No adjoint has reached this name: no path leads from it to the result. Skip such a "
         "line.",

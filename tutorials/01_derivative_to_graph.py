@@ -424,7 +424,7 @@ print("the gradient of a:", a.grad)
 # Each exercise has a check. Write your answer, then call the check with it, as in `check_nodes(predicted)`. The solutions are
 # folded below.
 #
-# **1. Predict.** How many nodes does the graph of each of these have? Count the nodes of leaves too. Write the numbers down before
+# **1. Predict.** How many nodes does the graph of each program have? Count the nodes of leaves too. Write the numbers down before
 # you run anything.
 
 # %%
@@ -447,7 +447,7 @@ def check_nodes(predicted):
 
 # %% tags=["help"]
 check_nodes.hints = [
-    "An operation with an input that requires a gradient has a node. So has each leaf.",
+    "An operation has a node if one of its inputs requires a gradient. Each leaf has one too.",
     "A leaf has one node, however often it is used. The number `1.0` is not a tensor.",
     "Draw what you are not sure about: `mg.viz.draw(a * a * a)`. What does `item()` return?"]
 check_nodes.wrong = {
@@ -511,11 +511,14 @@ check_more.hints = [
     "`record` returns a `Var`, which has no `exp`. So write a `record` of your own, which "
     "returns your class, and give `+` and `*` the same."]
 check_more.wrong = {
-    "'Var' object has no attribute": "`record` returns a `Var`, which has none of your methods. "
-                                     "Let all your results be of your class.",
+    "'Var' object has no attribute":
+        "`record` returns a `Var`, which has none of your methods. All your results have to be "
+        "of your class.",
     "unsupported operand type(s) for /": "A `Var` cannot divide. The results of `+` and `*` have "
                                          "to be of your class too.",
-    "dx:": "Begin with the quotient: its local derivative for x is 1/y. For `exp` it is the result.",
+    "dx:":
+        "Begin with the quotient: its local derivative with respect to x is 1/y. For `exp` it "
+        "is the result.",
     "dy:": "dx is right. Look at the derivative with respect to y: its sign, and a square."}
 
 
@@ -584,14 +587,14 @@ def check_depth(depth):
 # %% tags=["help"]
 check_depth.hints = [
     "The depth of a node is 1 more than the largest depth of the nodes that lead to it.",
-    "So every node that leads to a node must come before it. The numbers of the nodes know "
-    "such an order: begin with the latest.",
+    "So every node that leads to a node must come before it. The numbers of the nodes give "
+    "such an order: begin with the latest node.",
     "It is the walk of this page, with `max` instead of `+`. First collect all nodes, each "
     "once; sort them by `_sequence_nr()`; then go along their edges."]
 check_depth.wrong = {
     "1 instead of 2": "You counted the edges, or left out the leaf's node. Count the nodes.",
     "2 instead of 4": "You took the shortest path, or followed only one edge of the sum.",
-    "3 instead of 4": "You took a node's first visit for its depth. A longer path came later."}
+    "3 instead of 4": "You used the first path to a node as its depth. A longer path came later."}
 
 
 # %% tags=["hide-cell", "solution"]

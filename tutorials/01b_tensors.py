@@ -523,7 +523,7 @@ check_outer.hints = [
     "elements of `a`: there you need the transpose, `g.mT`."]
 check_outer.wrong = {
     "a: the shape is [4]":
-        "A gradient has the shape of its tensor. You returned that of `b` first.",
+        "A gradient has the shape of its tensor. You returned the gradient of `b` first.",
     "a: the shape is [3, 4]":
         "These are the contributions. Each `a_i` is used in a whole row, so add them along the "
         "row.",
@@ -540,7 +540,7 @@ def outer_vjp_solution(g, a, b):
 check_outer(outer_vjp_solution)
 
 # %% [markdown]
-# **3. Rows that sum to 1.** $y_{ij} = x_{ij} / s_i$ with $s_i = \sum_k x_{ik}$ divides each row by its sum. Write
+# **3. Rows that sum to 1.** The function $y_{ij} = x_{ij} / s_i$ with $s_i = \sum_k x_{ik}$ divides each row by its sum. Write
 # `shares_vjp(g, x)`: it returns the gradient of `x`. Do not build a Jacobian: a row of a million numbers must work. Hint: there are
 # two paths, as in softmax.
 
@@ -565,7 +565,7 @@ def check_shares(shares_vjp):
     assert mg.allclose(told, wanted), f"{told.tolist()} instead of {wanted.tolist()}"
     assert check(shares, shares_vjp, x)
     long = mg.ones(1, 1_000_000)
-    assert shares_vjp(long, long).abs().max() < 1e-6, "shares stay if all numbers grow"
+    assert shares_vjp(long, long).abs().max() < 1e-6, "a common factor changes no share"
     print("right")
 
 
@@ -581,7 +581,7 @@ check_shares.wrong = {
     "[[0.25, 0.0, 0.5], [0.0, 0.625, -0.125]] instead of":
         "You took one path. A number also moves the sum of its row.",
     "[[0.1875, 0.0, 0.375], [0.0, 0.390625, -0.0625]] instead of":
-        "You used the diagonal of the Jacobian only. A number also moves the other shares of "
+        "You used only the diagonal of the Jacobian. A number also moves the other shares of "
         "its row.",
     "[[-0.5, -0.75, -0.25], [-1.375, -0.75, -1.5]] instead of":
         "A factor `1 / s` is missing on the path through the sum: its slope has `s` squared.",

@@ -769,7 +769,7 @@ def check_order(predicted):
 
 # %% tags=["help"]
 check_order.hints = [
-    "The root runs first. Then the latest node among those that are ready.",
+    "The root runs first. After each node, the latest of the ready nodes runs.",
     "Python computes the left factor first, so its nodes are the earlier ones.",
     "A leaf that is ready runs before all others. It is ready when all its gradients "
     "have arrived, not when the first one has."]
@@ -821,15 +821,16 @@ def check_paths(paths):
 # %% tags=["help"]
 check_paths.hints = [
     "Two edges to the same node are two paths.",
-    "As many paths lead to a node as lead to the nodes before it, all added up, one sum "
-    "for each edge.",
-    "Take the engine of this page. Send a 1 into the root, let each node pass on what has "
-    "arrived without a formula, and add up what arrives at the leaves."]
+    "The number of paths to a node is a sum over the edges that lead to it. Each edge brings "
+    "the number of paths to the node where it begins.",
+    "Take the engine of this page. Send a 1 into the root. Each node passes on the sum of what "
+    "has arrived, without a formula. Add up what arrives at the leaves."]
 check_paths.wrong = {
     "0 instead of 1": "Count a path where it ends, at a node without edges.",
     "x * x: 1 instead of 2": "Two edges lead from the product to x. These are two paths.",
-    "h.sin() * h: 2 instead of 4": "Two paths lead to h, and two lead on from h. You counted "
-                                   "one of the two pairs.",
+    "h.sin() * h: 2 instead of 4":
+        "Two paths lead to h, and two lead on from h. You counted only two of the four "
+        "combinations.",
     "h.sin() * h: 3 instead of 4": "Two paths lead to h, and each goes on in two ways."}
 
 
@@ -856,8 +857,8 @@ check_paths(paths_solution)
 # %% [markdown]
 # **3. Only what is needed.** `mg.autograd.grad(y, leaf)` runs a node only if a path leads from it to that leaf. Write
 # `needed(tensor, leaf)`: it returns the number of these nodes, without the leaf's own node. (The engine does not call the leaf's
-# node: the gradient that reaches it *is* the result.) Decide each node only once: the check uses the ladder again. The function
-# must not call itself.
+# node: the gradient that reaches it *is* the result.) Decide about each node only once: the check uses the ladder again. The
+# function must not call itself.
 
 # %%
 def needed(tensor, leaf):
@@ -865,7 +866,7 @@ def needed(tensor, leaf):
 
 
 # %%
-@mg.testing.exercise(3, hint="Decide each node once: the ladder has 2^60 paths.")
+@mg.testing.exercise(3, hint="Visit each node once: the ladder has 2^60 paths.")
 def check_needed(needed):
     def wanted(tensor, leaf):
         with mg.debug.record() as r:
@@ -890,14 +891,14 @@ def check_needed(needed):
 # %% tags=["help"]
 check_needed.hints = [
     "A node is needed if one of its edges leads to a needed node, or to the leaf's node.",
-    "So decide the nodes behind a node before the node itself: the earliest first.",
+    "So decide about the nodes behind a node before the node itself: begin with the earliest.",
     "`ordered(root)` of this page gives all nodes, each once. Go through them in reverse, "
     "with a set of the needed ones."]
 check_needed.wrong = {
     "s * b, to a: 1 instead of 2": "The root and the sine are both on the path to a.",
     "s * b, to a: 3 instead of 2": "You counted the leaf's own node. The engine does not "
                                    "call it: the gradient that reaches it is the result.",
-    "s * b, to a: 4 instead of 2": "You counted all nodes, also those that lead only to b.",
+    "s * b, to a: 4 instead of 2": "You counted all nodes, even those that lead only to b.",
     "s * b, to b: 2 instead of 1": "You counted the sine too, which leads only to a."}
 
 

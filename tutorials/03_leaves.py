@@ -650,8 +650,8 @@ def check_how(predicted):
 # %% tags=["help"]
 check_how.hints = [
     "First ask: is there a `.grad` already? Then the new gradient is added to it in place.",
-    "Then ask: does anything else hold the tensor that arrives, or does it have too little "
-    "memory of its own?",
+    "Then ask: does anything else hold the tensor that arrives? Or does this tensor have too "
+    "little memory of its own?",
     "A sum of two gradients is a new tensor, made by the engine. A hook may keep what it "
     "gets. The gradient of `sum()` is expanded."]
 check_how.wrong = {
@@ -714,8 +714,9 @@ check_parts.wrong = {
                                   "short text counts more there.",
     "-3.4852 instead of -0.9362": "This is the sum of the means. The texts have different lengths.",
     "-8.4260 instead of -0.9362": "This is the gradient of a sum. Divide by the number of words.",
-    "one backward per text": "Call `backward` in the loop, so that a text's graph can go before "
-                             "the next text needs memory."}
+    "one backward per text":
+        "Call `backward` in the loop, so that a text's graph is freed before the next text "
+        "needs memory."}
 
 
 # %% tags=["hide-cell", "solution"]

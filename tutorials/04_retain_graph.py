@@ -533,7 +533,7 @@ print("with retain_graph:  ", epoch(retain_graph=True))
 # Each exercise has a check. Write your answer, then call the check with it, as in `check_works(predicted)`. The solutions are
 # folded below.
 #
-# **1. Predict.** Which of these work, and which end in the error of this page?
+# **1. Predict.** Which of these programs work, and which end with the error of this page?
 
 # %%
 PROGRAMS = ["h = w.exp(); (h * 2).sum().backward(); (h * 3).sum().backward()",
@@ -597,7 +597,7 @@ def check_rows(rows):
 # %% tags=["help"]
 check_rows.hints = [
     "A row is the gradient of one element, `y[i]`: one call of `mg.autograd.grad` for each.",
-    "All rows go through the same nodes, so a call must leave the saved values to the next.",
+    "All rows go through the same nodes, so each call must leave the saved values for the next.",
     "Nothing comes after the last row. Its call need not retain the graph, and frees it."]
 
 
@@ -633,14 +633,14 @@ def check_truncated(truncated):
 
     for k, policy in ((1, "detach"), (4, "one backward")):
         right = mg.tensor(train(policy)[1])
-        assert mg.allclose(run(k), right), f"another gradient, for k = {k}"
+        assert mg.allclose(run(k), right), f"a different gradient for k = {k}"
     by_hand = mg.tensor([1.0, 2.0], requires_grad=True)
     state = mg.zeros(2)
     for x, y in ((inputs[0], inputs[1]), (inputs[2], inputs[3])):
         middle = step(by_hand, state.detach(), x)
         state = step(by_hand, middle, y)
         (middle.sum() + state.sum()).backward()
-    assert mg.allclose(run(2), by_hand.grad), "another gradient, for k = 2"
+    assert mg.allclose(run(2), by_hand.grad), "a different gradient for k = 2"
     print("right")
 
 

@@ -675,17 +675,20 @@ def check_second(predicted):
 
 # %% tags=["help"]
 check_second.hints = [
-    "Write down the first derivative. Which of the tensors are in it, with their history?",
+    "Write down the first derivative. Which tensors does it contain with their history?",
     "If nothing in it requires a gradient, it has no graph.",
     "If it has a graph, but x is not in it, the graph does not lead to x."]
 check_second.wrong = {
     "(w * x) ** 2: not 36": "That is the first derivative. Differentiate it again.",
-    "w * x: not 0": "The first derivative is w, and no path leads from w to x. `grad` raises "
-                    "an error for this, and returns no zero.",
-    "x * x.detach(): not 2": "`detach()` has cut one of the two ways: the first derivative is "
-                             "the value of `x.detach()`, a constant.",
-    "x * x.detach(): not 0": "The first derivative is a constant without a graph. `grad` "
-                             "raises an error for this, and returns no zero."}
+    "w * x: not 0":
+        "The first derivative is w, and no path leads from w to x. `grad` raises an error for "
+        "this, and does not return 0.",
+    "x * x.detach(): not 2":
+        "`detach()` has cut one of the two paths: the first derivative is the value of "
+        "`x.detach()`, a constant.",
+    "x * x.detach(): not 0":
+        "The first derivative is a constant without a graph. `grad` raises an error for this, "
+        "and does not return 0."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -743,8 +746,8 @@ def derivative_solution(f, x, n):
 check_derivative(derivative_solution)
 
 # %% [markdown]
-# **3. Repair a Function.** This one computes $\ln(1 + e^x)$. Its first derivative is right, its second is not. Correct it, but
-# keep its advantage: forward computes $e^x$ once, and backward does not compute it again.
+# **3. Repair a Function.** This Function computes $\ln(1 + e^x)$. Its first derivative is right, but its second is not. Correct it,
+# but keep its advantage: forward computes $e^x$ once, and backward does not compute it again.
 
 # %%
 class Softplus(mg.autograd.Function):
@@ -769,7 +772,7 @@ def check_softplus(cls):
 
 # %% tags=["help"]
 check_softplus.hints = [
-    "The second derivative takes `ctx.e` for a constant, since it has no history.",
+    "The second derivative treats `ctx.e` as a constant, because it has no history.",
     "What `ctx.save_for_backward` has saved comes back with a history, if it was an input or "
     "an output.",
     "So make e an output too. Then backward gets one more argument, the gradient of e."]

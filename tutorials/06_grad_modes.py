@@ -617,8 +617,8 @@ check_slopes.hints = [
     "`clone()` has a history. `detach()` and `.data` have none.",
     "If no a is left, there is no graph, and so there is no derivative, not even 0."]
 check_slopes.wrong = {
-    "(a + a.detach()) * a: not 12": "This is the derivative of 2 a * a. Put 3.0 for the "
-                                    "detached a: (a + 3) * a.",
+    "(a + a.detach()) * a: not 12":
+        "This is the derivative of 2 a * a. Write 3.0 instead of the detached a: (a + 3) * a.",
     "(a - a.detach()).exp(): not 0": "The value is 1 for each a. But the engine sees only the "
                                      "first a: exp(a - 3).",
     "(a * a).detach() + a: not 7": "`detach()` cuts off the whole product.",
@@ -702,9 +702,9 @@ def check_round_through(round_through):
 
 # %% tags=["help"]
 check_round_through.hints = [
-    "The result is a sum: a part with slope 1, and a part without a history.",
+    "The result is a sum of two parts: one has slope 1, the other has no history.",
     "The part with slope 1 is x itself.",
-    "The other part is what x lacks, so that the sum is `x.round()`."]
+    "Choose the other part so that the value of the sum is `x.round()`."]
 
 
 # %% tags=["hide-cell", "solution"]

@@ -643,8 +643,8 @@ def check_kept(predicted):
 
 # %% tags=["help"]
 check_kept.hints = [
-    "Write down the formulas of the last operation, one for each input. Which values stand in "
-    "them?",
+    "Write down the formulas of the last operation, one for each input. Which values do they "
+    "use?",
     "A formula is run only if its input requires a gradient. A formula may use the result "
     "instead of the input.",
     "A sum and a difference need no values. In `x * c`, only the formula for `x` is run. A "
@@ -694,7 +694,7 @@ def check_swish(swish):
     base = mg.linspace(-3, 3, 50, dtype=mg.float64, requires_grad=True)
     x = base * 1.0
     y = swish.apply(x)
-    assert isinstance(y, mg.Tensor) and mg.allclose(y, x * x.sigmoid()), "another result"
+    assert isinstance(y, mg.Tensor) and mg.allclose(y, x * x.sigmoid()), "wrong result"
     found = mg.debug.saved(y)
     assert found.nbytes == 400, f"{found.nbytes} bytes are kept instead of 400"
     assert mg.autograd.gradcheck(swish.apply, base)
@@ -703,20 +703,21 @@ def check_swish(swish):
 
 # %% tags=["help"]
 check_swish.hints = [
-    "What does `backward` need, and what of this can it compute again from `x`?",
+    "What does `backward` need? Which of these values can it compute again from `x`?",
     "`ctx.save_for_backward(x)` saves one tensor. In `backward`, `x.sigmoid()` computes the "
     "sigmoid again.",
     "`forward` saves `x` and returns `x * x.sigmoid()`. `backward` takes `x` out of "
-    "`ctx.saved_tensors`, writes down the derivative of the text, and multiplies it by `g`."]
+    "`ctx.saved_tensors`, computes the derivative that the task gives, and multiplies it by "
+    "`g`."]
 check_swish.wrong = {
     "800 bytes are kept instead of 400":
         "Two tensors are saved. The sigmoid can be computed again from `x`.",
     "0 bytes are kept instead of 400":
         "An attribute of `ctx` is not a saved tensor: nothing checks its version. Use "
         "`ctx.save_for_backward`.",
-    "another result": "`forward` returns `x` times its sigmoid.",
+    "wrong result": "`forward` returns `x` times its sigmoid.",
     "Jacobian mismatch":
-        "The result is right, and the gradient is not. Is `g` a factor of it? And are both "
+        "The result is right, but the gradient is not. Is `g` a factor of it? And are both "
         "terms of the product rule there?"}
 
 
@@ -737,10 +738,10 @@ class SwishSolution(mg.autograd.Function):
 check_swish(SwishSolution)
 
 # %% [markdown]
-# **3. Frozen layers.** A network computes `h = relu(h @ W)`, once for each $W$. It begins with data of `batch` rows that requires no
-# gradient. `sizes` are the widths; the first is the width of the data. `trained` says for each $W$ whether it requires a gradient.
-# Write `activations(sizes, batch, trained)`: it returns how many *numbers* the network saves, without the weights. (Every weight
-# after a trained one is saved as well, but does not count here.)
+# **3. Frozen layers.** A network computes `h = relu(h @ W)`, once for each $W$. Its input is data with `batch` rows, which requires
+# no gradient. `sizes` are the widths; the first is the width of the data. `trained` says for each $W$ whether it requires a
+# gradient. Write `activations(sizes, batch, trained)`: it returns how many *numbers* the network saves, without the weights. (Every
+# weight after a trained one is saved as well, but does not count here.)
 
 # %%
 def activations(sizes, batch, trained):
@@ -778,10 +779,10 @@ check_activations.wrong = {
     "360 instead of 0 for [False, False, False]":
         "Nothing requires a gradient, so there is no graph and nothing is saved.",
     "50 instead of 360 for [True, False, False]":
-        "The gradient of the first `W` flows back through all later `relu`, and each keeps its "
-        "result.",
+        "The gradient of the first `W` flows back through every later `relu`, and each of them "
+        "keeps its result.",
     "310 instead of 360 for [True, False, False]":
-        "The product with a trained `W` keeps its input, also if this is the data.",
+        "The product with a trained `W` keeps its input, even if this input is the data.",
     "430 instead of 360 for [True, True, False]":
         "You counted a tensor twice: the result of `relu` is the input of the next product."}
 

@@ -599,7 +599,7 @@ gc.enable()
 # Each exercise has a check. Write your answer, then call the check with it, as in `check_calls(predicted)`. The solutions are
 # folded below.
 #
-# **1. Predict.** How often is `pack` called in each of these? $x$ requires a gradient, $c$ does not.
+# **1. Predict.** How many times is `pack` called in each program? $x$ requires a gradient, $c$ does not.
 
 # %%
 PROGRAMS = ["x * c", "x * 2.0 + c", "x.exp() * x", "(x + c).sin().tanh()", "c.exp() * c"]
@@ -629,16 +629,16 @@ def check_calls(predicted):
 check_calls.hints = [
     "`pack` is called once for each tensor that a node saves. Go through the operations, one "
     "at a time.",
-    "A node saves what its formulas need, and only those formulas count whose input requires a "
-    "gradient. Numbers are not packed.",
+    "A node saves what its formulas need. Only a formula whose input requires a gradient "
+    "counts. Numbers are not packed.",
     "A sum saves nothing, an exponential its result, a sine its input. If two nodes save the "
     "same tensor, `pack` is called for each."]
 check_calls.wrong = {
     "x * c: not 2": "`c` requires no gradient. So the formula that needs `x` is not run.",
     "x * 2.0 + c: not 1": "A plain number is not a tensor, so nothing is packed.",
     "x.exp() * x: not 2":
-        "The exponential saves its result too. It is the same tensor as a factor, but a call "
-        "of its own.",
+        "The exponential saves its result too. The product saves the same tensor as a factor, "
+        "but `pack` is called again for it.",
     "(x + c).sin().tanh(): not 3": "A sum saves nothing: its slopes are 1.",
     "c.exp() * c: not 3":
         "No input requires a gradient, so there is no node that could save anything."}
@@ -652,9 +652,9 @@ check_calls([1,     # c, for the gradient of x
              0])    # no gradient is wanted, so there is no node
 
 # %% [markdown]
-# **2. One byte.** Write `to_bytes(t)`, which returns an `int8` tensor and a number, and `from_bytes(pair)`, which restores a tensor.
-# The number of `t` with the largest absolute value should become 127 or -127, and the others in proportion, rounded. Handle a tensor
-# of zeros, too. `one_byte` returns both functions.
+# **2. One byte.** Write `to_bytes(t)`, which returns an `int8` tensor and a number, and `from_bytes(pair)`, which restores a
+# tensor. The number of `t` with the largest absolute value should become 127 or -127. Scale the others in proportion, and round
+# them. Handle a tensor of zeros, too. `one_byte` returns both functions.
 
 # %%
 def one_byte():
@@ -686,11 +686,11 @@ check_one_byte.hints = [
     "largest number is 127 steps?",
     "`scale = t.abs().max().item() / 127`. What happens to it if all numbers are 0?",
     "Divide by the scale, `round()`, and convert with `.to(mg.int8)`. For the way back, "
-    "convert to float and multiply. For a scale of 0, take any other number."]
+    "convert to float and multiply. Instead of a scale of 0, use any other number."]
 check_one_byte.wrong = {
     "not the nearest":
-        "Is each number rounded? A conversion to int8 cuts off what is behind the point. And "
-        "is the largest number of *this* tensor 127 steps?",
+        "Is each number rounded? A conversion to int8 drops the digits after the decimal "
+        "point. And is the largest number of *this* tensor 127 steps?",
     "minigrad.float32 is kept":
         "`round()` gives whole numbers, but their dtype is still float32. Convert them to int8.",
     "minigrad.int8 comes back": "Convert to float, and multiply by the step."}
@@ -734,7 +734,7 @@ def check_checked(checked):
     z *= 2.0            # the sine does not need it
     unused *= 2.0       # and this node does not run
     grad, = mg.autograd.grad((y + z).sum(), a)
-    assert mg.allclose(grad, a.exp() + 2.0 * a.cos()), "another gradient"
+    assert mg.allclose(grad, a.exp() + 2.0 * a.cos()), "wrong gradient"
     with checked():
         y = a.exp()
     y *= 2.0
@@ -757,7 +757,8 @@ check_checked.wrong = {
     "it was copied":
         "A copy needs memory for all its numbers. `t.detach()` is a tensor on the same memory.",
     "a write to what the exponential needs was not noticed":
-        "`unpack` got other numbers than `pack`. Let `pack` store the version, and compare."}
+        "`unpack` got different numbers from those that `pack` stored. Let `pack` store the "
+        "version, and compare."}
 
 
 # %% tags=["hide-cell", "solution"]

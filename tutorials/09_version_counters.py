@@ -773,7 +773,7 @@ def check_product(cls):
     assert got == ([3.0, 1.0], [2.0, 1.0]), f"the gradients at (2, 1) and (3, 1): {got}"
     x, y = factors(True, False)
     node = cls(x, y)
-    write(x)            # x is needed for the gradient of y alone, and y wants none
+    write(x)            # x is needed only for the gradient of y, which is not required
     try:
         gx, gy = node.backward(g)
     except RuntimeError:
@@ -803,7 +803,7 @@ check_product.hints = [
     "stay None."]
 check_product.wrong = {
     "the gradients at (2, 1) and (3, 1): ([2.0, 1.0], [3.0, 1.0])":
-        "They are the other way round: the slope with respect to `x` is `y`.",
+        "You exchanged the two gradients: the slope with respect to `x` is `y`.",
     "no formula that runs needs x, but it was saved":
         "Only the gradient of `y` needs `x`. If `y` requires none, do not save `x`.",
     "a write to factor 0 was not noticed":
@@ -866,8 +866,8 @@ check_powers.hints = [
     "Which tensor does each product save? What writes to its memory afterwards?",
     "The product saves `table[i - 1]`, a view of the table. Every later row is a write to the "
     "same memory.",
-    "Do not write to a tensor that is saved. Collect the rows in a list, each of them the last "
-    "entry times `w`, and join them at the end with `mg.stack`."]
+    "Do not write to a tensor that is saved. Collect the rows in a list: each new row is the "
+    "last entry times `w`. Join them at the end with `mg.stack`."]
 check_powers.wrong = {
     "MG-E102":
         "The rows are still written into one tensor, and a product has saved a part of it.",
@@ -892,7 +892,7 @@ check_powers(powers_solution)
 
 # %% [markdown]
 # **3. One memory or two?** Write `share_counter(a, b)`: it returns whether a write to `a` counts as a write to `b`. It must not
-# change the numbers and the versions. Hint: look up `mg.autograd.graph.increment_version` and
+# change the numbers or the versions. Hint: look up `mg.autograd.graph.increment_version` and
 # `mg.autograd._unsafe_preserve_version_counter`.
 
 # %%
@@ -922,15 +922,15 @@ check_share_counter.hints = [
     "moment?",
     "`mg.autograd.graph.increment_version(a)` counts a write to `a`, and writes nothing. Look "
     "at `b._version` before and after.",
-    "`with mg.autograd._unsafe_preserve_version_counter(a):` puts the version of `a` back at "
-    "its end. Do the rest inside, and return whether the version of `b` has changed."]
+    "`with mg.autograd._unsafe_preserve_version_counter(a):` restores the version of `a` when "
+    "the block ends. Do the rest inside, and return whether the version of `b` has changed."]
 check_share_counter.wrong = {
     "pair 1: False instead of True":
         "The addresses of the first elements differ. But both are views of one memory, and "
         "they share its counter.",
     "pair 4: True instead of False": "`a.data` has the memory of `a`, and a counter of its own.",
     "the versions have changed":
-        "A write must not remain: count one without writing, and put the version back."}
+        "No write may remain. Count a write without writing, and restore the version."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -771,8 +771,8 @@ def gradient_solution(g, writes):
 check_gradient(gradient_solution)
 
 # %% [markdown]
-# **3. Repair the loop.** Write `mended(x)`: it returns the numbers of `running_product(x)`, has a gradient, and has no `CopySlices`
-# in its graph.
+# **3. Repair the loop.** Write `mended(x)`: it returns the same numbers as `running_product(x)`. Its result has a graph, without a
+# `CopySlices` in it.
 
 # %%
 def mended(x):
@@ -793,7 +793,7 @@ def check_mended(mended):
 
 # %% tags=["help"]
 check_mended.hints = [
-    "Each row of the loop writes into a view of `out`. Where can the results go instead?",
+    "Each step of the loop writes into a view of `out`. Where can the results go instead?",
     "A list holds tensors without a write to any memory. `mg.stack` joins a list of tensors.",
     "Begin with the list `[x[0]]`. Append the last entry times `x[i]`, for each `i` from 1 on. "
     "Join at the end."]

@@ -742,7 +742,7 @@ def repeated(f, x):
 # %%
 @mg.testing.exercise(2)
 def check_repeated(repeated):
-    assert same_places(repeated), "other numbers were dropped"
+    assert same_places(repeated), "different numbers were dropped"
 
     def numbers(make):
         mg.manual_seed(0)
@@ -751,7 +751,7 @@ def check_repeated(repeated):
         y.sum().backward()
         return mg.rand(3)
 
-    assert mg.equal(numbers(repeated), numbers(real)), "after the backward: other numbers"
+    assert mg.equal(numbers(repeated), numbers(real)), "wrong numbers after the backward"
     print("right")
 
 
@@ -761,13 +761,13 @@ check_repeated.hints = [
     "to read this state?",
     "Read `mg.get_rng_state()` before the first run. Give `by_hand` a function that notices "
     "whether it runs for the first or for the second time.",
-    "In the second run: read the present state, set the old one, run `f`, and set the present "
-    "one again, in a `finally`."]
+    "In the second run, read the current state, set the old one, and run `f`. Set the current "
+    "state again in a `finally`."]
 check_repeated.wrong = {
-    "other numbers were dropped":
+    "different numbers were dropped":
         "The second run drew new random numbers. Set the state of the first run before it.",
-    "after the backward: other numbers":
-        "The second run leaves its state behind. Put the state back that was there before it."}
+    "wrong numbers after the backward":
+        "The second run has changed the state. Restore the state from before this run."}
 
 
 # %% tags=["hide-cell", "solution"]
@@ -826,10 +826,10 @@ check_policy.hints = [
     "of the second are at most 10."]
 check_policy.wrong = {
     "{'sin': 2} were run again for 4 rows":
-        "The size is ignored: these results have twelve numbers, and are not to be kept.",
+        "You ignored the size: these results have twelve numbers, and should not be kept.",
     "{'mm': 2} were run again for 3 rows":
         "This is the opposite: True means that the result is kept.",
-    "{} were run again for 3 rows": "Everything was kept, also the sines."}
+    "{} were run again for 3 rows": "Everything was kept, even the sines."}
 
 
 # %% tags=["hide-cell", "solution"]

@@ -608,7 +608,7 @@ def check_attach(attach):
         sgd.step()
         sgd.zero_grad()
         alike = [mg.allclose(w, v, atol=1e-5) for w, v in zip(mine, right)]
-        assert all(alike), f"other weights than by mg.optim.SGD after step {step}"
+        assert all(alike), f"the weights differ from mg.optim.SGD after step {step}"
     for handle in handles:
         handle.remove()
     loss_of(mine).backward()
@@ -625,12 +625,12 @@ check_attach.hints = [
     "gradient. Subtract `lr` times the velocity from `w`, and set `.grad` to None. Return the "
     "handles."]
 check_attach.wrong = {
-    "other weights than by mg.optim.SGD after step 1":
-        "The first velocity is the first gradient, whole. A factor `1 - momentum` belongs to "
+    "the weights differ from mg.optim.SGD after step 1":
+        "The first velocity is the whole first gradient. A factor `1 - momentum` belongs to "
         "another rule.",
-    "other weights than by mg.optim.SGD after step 2":
-        "The first step is right, and the second is not. Is the velocity kept, for each weight "
-        "apart?",
+    "the weights differ from mg.optim.SGD after step 2":
+        "The first step is right, but the second is not. Do you keep a separate velocity for "
+        "each weight?",
     "a gradient is left after the backward": "Set `.grad` to None after the step.",
     "must be Tensor, not NoneType":
         "A hook of `register_hook` runs before the gradient is in `.grad`. Use the hook that "
@@ -680,7 +680,7 @@ def check_attach_every(attach_every):
         for w in right:
             descend(w)
     alike = [mg.allclose(w, v, atol=1e-5) for w, v in zip(mine, right)]
-    assert all(alike), "other weights"
+    assert all(alike), "the weights differ"
     print("right")
 
 
@@ -690,7 +690,7 @@ check_attach_every.hints = [
     "are there?",
     "Each weight needs a counter of its own: a list, or an entry of a dict. "
     "`functools.partial` gives a hook a further argument.",
-    "In the hook: count. If the count is `k`, set it back to 0 and call `descend(w)`. "
+    "In the hook, add 1 to the count. If the count is `k`, set it to 0 and call `descend(w)`. "
     "Otherwise do nothing: `.grad` grows by itself."]
 check_attach_every.wrong = {
     "part 1: 1 of 3 weights move":
@@ -698,7 +698,7 @@ check_attach_every.wrong = {
     "part 1: 3 of 3 weights move": "A step was made in each backward.",
     "part 3: 0 of 3 weights move":
         "The third backward has to make the step: count it before you compare.",
-    "other weights":
+    "the weights differ":
         "The step must use the sum of the gradients of all parts. Do not set `.grad` to None "
         "between them."}
 
@@ -718,9 +718,9 @@ def attach_every_solution(weights, k):
 check_attach_every(attach_every_solution)
 
 # %% [markdown]
-# **3. A backward in two halves.** Write `halves(loss, edge, upper, lower)`. It returns one list: the gradients of the weights `upper`,
-# between the edge and the loss, and then of the weights `lower`, behind the edge. Each node may run only once. Hint: the edge is
-# first an input, and then an output.
+# **3. A backward in two halves.** Write `halves(loss, edge, upper, lower)`. It returns one list: the gradients of the weights
+# `upper`, between the edge and the loss, and then those of the weights `lower`, behind the edge. Each node may run only once. Hint:
+# the edge is first an input, and then an output.
 
 # %%
 def halves(loss, edge, upper, lower):
@@ -744,7 +744,7 @@ def check_halves(halves):
     wanted = [*right[2:], *right[:2]]
     assert len(found) == 4, f"{len(found)} gradients instead of four"
     alike = [mg.allclose(g, v) for g, v in zip(found, wanted)]
-    assert all(alike), f"right of upper, then lower: {alike}"
+    assert all(alike), f"right for upper, then lower: {alike}"
     ran = [event.node for event in r.events if event.kind == "compute"]
     assert len(ran) == len(set(ran)) == 10, "a node has run twice"
     begun = [event for event in r.events if event.kind == "begin"]
@@ -765,7 +765,7 @@ check_halves.wrong = {
         "This is one backward for everything. Stop at the edge, and begin there again.",
     "MG-E101": "Two backwards from the loss share nodes. Let the second begin at the edge.",
     "a node has run twice": "The second backward began at the loss again. Begin it at the edge.",
-    "right of upper, then lower: [False, False, False, False]":
+    "right for upper, then lower: [False, False, False, False]":
         "First the gradients of `upper`, then those of `lower`.",
     "MG-E108":
         "The second backward needs the gradient that the first one has brought to the edge.",

@@ -905,7 +905,7 @@ def check_hypot(cls):
     x = mg.tensor([3.0, 5.0], dtype=mg.float64, requires_grad=True)
     y = mg.tensor([4.0, 12.0], dtype=mg.float64, requires_grad=True)
     r = cls.apply(x, y)
-    assert r.tolist() == [5.0, 13.0], f"of (3, 4) and (5, 12): {r.tolist()}"
+    assert r.tolist() == [5.0, 13.0], f"the lengths of (3, 4) and (5, 12): {r.tolist()}"
     assert mg.autograd.gradcheck(cls.apply, (x, y))
     assert mg.autograd.gradgradcheck(cls.apply, (x, y))
     saved = [id(tensor) for tensor in r.grad_fn.saved_tensors]
@@ -925,7 +925,7 @@ def check_hypot(cls):
 check_hypot.hints = [
     "Which three tensors do the formulas `x / r` and `y / r` need? Each can be saved.",
     "`ctx.save_for_backward(x, y, r)` saves inputs and results, so that the second derivative "
-    "is right, and nothing keeps itself alive.",
+    "is right, and no tensor keeps itself alive.",
     "`forward` computes `r`, saves all three, and returns `r`. `backward` unpacks "
     "`ctx.saved_tensors`, and returns one gradient for `x` and one for `y`, each times `g`."]
 check_hypot.wrong = {
@@ -1005,8 +1005,8 @@ def check_mended(cls):
 check_mended.hints = [
     "Two faults are in `forward`, and two in `backward`. What does each line write to, save, "
     "or return?",
-    "`x` belongs to the caller, and `g` to the engine: do not write to them. A tensor as an "
-    "attribute is not checked. `forward` has three arguments.",
+    "`x` belongs to the caller, and `g` to the engine: do not write to them. A tensor in an "
+    "attribute of `ctx` is not checked. `forward` has three arguments.",
     "Save `x` with `save_for_backward`, and the two numbers as attributes. In `backward`, "
     "multiply `g` by a mask and by the factor. Return a gradient for `x`, and None for each "
     "number."]
@@ -1016,7 +1016,7 @@ check_mended.wrong = {
         "`backward` returns a value for each argument of `forward`: None for a number.",
     "MG-E122": "`g` is not yours to write to. Compute a new tensor, with a mask as a factor.",
     "nothing was raised":
-        "As an attribute, `x` is not checked when it has changed. Use `save_for_backward`.",
+        "Nothing checks whether a tensor in an attribute has changed. Use `save_for_backward`.",
     "Jacobian mismatch":
         "Look at the mask: the result is clamped where `x * factor` is above the limit."}
 
@@ -1060,7 +1060,7 @@ def check_relu(cls):
     w = mg.tensor([-1.0, 2.0, 3.0], requires_grad=True)
     h = w * 2
     y = cls.apply(h)
-    assert y is h, "the result is to be the input itself"
+    assert y is h, "the result should be the input itself"
     assert h.tolist() == [0.0, 4.0, 6.0], f"the result is {h.tolist()}"
     name = h.grad_fn.name()
     assert name == cls.__name__ + "Backward", f"{name}: the write was not announced"
@@ -1077,10 +1077,10 @@ check_relu.hints = [
     "positive?",
     "`ctx.mark_dirty(x)` announces the write. `clamp_(min=0)` writes. The result may be saved, "
     "because nothing writes to it afterwards.",
-    "In `forward`: announce, write, save `x`, return `x`. In `backward`: a mask, where the "
-    "saved tensor is above 0, times `g`."]
+    "In `forward`, announce the write, write, save `x`, and return `x`. In `backward`, "
+    "multiply `g` by a mask: 1 where the saved tensor is above 0, and 0 elsewhere."]
 check_relu.wrong = {
-    "the result is to be the input itself":
+    "the result should be the input itself":
         "Write into `x`, announce it with `ctx.mark_dirty(x)`, and return `x`.",
     "the gradient is [10.0, 0.0, 12.0]":
         "You clamped the gradient. The slope depends on the input, and not on the sign of `g`.",

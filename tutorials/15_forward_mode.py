@@ -709,8 +709,8 @@ print(said(lambda x: x.relu(), origin))
 #
 # Each exercise has a check. The solutions are folded below it.
 #
-# **1. More dual numbers.** Write a class `More`, derived from `Dual`, with `__truediv__`, `exp` and `__pow__` for a whole
-# number. All its results must be of class `More` too, also the results of `*`.
+# **1. More dual numbers.** Write a class `More`, derived from `Dual`, with `__truediv__`, `exp` and `__pow__` for a whole number.
+# All its results must be of class `More`, even the results of `*`.
 
 # %%
 class More(Dual):
@@ -780,8 +780,8 @@ class Solution(Dual):
 check_more(Solution)
 
 # %% [markdown]
-# **2. Forward by two backwards.** Write `push(f, x, v)`, which computes $J v$ without a dual tensor: a vjp for some weight $u$ that
-# requires a gradient, then a derivative with respect to $u$. Does it matter which $u$ you take?
+# **2. Forward by two backwards.** Write `push(f, x, v)`, which computes $J v$ without a dual tensor. First compute a vjp for a
+# weight $u$ that requires a gradient. Then compute its derivative with respect to $u$. Does it matter which $u$ you take?
 
 # %%
 def push(f, x, v):
@@ -812,7 +812,7 @@ check_push.hints = [
     "`autograd.grad(y, x, u, create_graph=True)` is a vjp that can be differentiated again. "
     "`u` must require a gradient.",
     "The second call differentiates the result of the first with respect to `u`, and takes `v` "
-    "as its third argument. The numbers in `u` do not matter: zeros will do."]
+    "as its third argument. The numbers in `u` do not matter: you can use zeros."]
 check_push.wrong = {
     "0 backwards instead of two": "This is forward mode itself. Build it from two backwards.",
     "MG-E110": "The first backward has left no graph. Use `create_graph=True`.",
@@ -874,8 +874,8 @@ check_band.hints = [
     "pass. Then copy the three rows around each `j` into column `j`."]
 check_band.wrong = {
     "wrong for n = 3":
-        "What moves if only `x[j]` moves is *column* `j`. Columns 0 and 2 share row 1, so two "
-        "passes are not enough.",
+        "If only `x[j]` moves, the outputs move by *column* `j`. Columns 0 and 2 share row 1, "
+        "so two passes are not enough.",
     "wrong for n = 10":
         "One pass gives several columns at the same time. Each of them has only the rows `j - "
         "1` to `j + 1`.",

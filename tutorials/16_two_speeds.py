@@ -77,7 +77,7 @@ def add(x, y):
 # ### Deeper: the rest of the file
 #
 # The engine is the correct one of tutorial 2: it counts the edges, then it runs each node that no longer waits for a gradient. It
-# stores its counts and gradients in the nodes, so it must not run twice over one graph. For this tutorial this is enough.
+# stores its counts and gradients in the nodes, so it must not run twice on one graph. This is enough for this tutorial.
 
 # %%
 ENGINE = '''
@@ -141,7 +141,7 @@ print(f"{interpret(TAPE)['chain'](1000):.12f} should be {0.999 ** 1000:.12f}")
 # ## What Python does with a line
 #
 # `TAPE` is the text of our file, and `interpret(TAPE)` runs it. Its engine counts the edges, as in tutorial 2. Take its line
-# `node.waits -= 1`. Python translates this line as well, into instructions for a program, the *interpreter*:
+# `node.waits -= 1`. Python translates this line into instructions for a program, the *interpreter*:
 
 # %%
 def line_of(source, text):
@@ -156,16 +156,16 @@ for instruction in dis.get_instructions(code):
         print(instruction.opname, instruction.argrepr)
 
 # %% [markdown]
-# The interpreter is a loop in C. It reads an instruction and executes it. For example, it looks up an attribute, takes an object from
-# its stack, or calls the function that subtracts objects of these types. Perhaps this loop takes the time. Then we could remove
-# the loop, and compile the rest to machine code. This is what Cython does first.
+# The interpreter is a loop in C. It reads an instruction and executes it. For example, it looks up an attribute, takes an object
+# from its stack, or calls the function that subtracts objects of these types. Perhaps the loop itself takes most of the time. Then
+# we could remove it, and compile the rest to machine code. This is the first thing that Cython does.
 #
 # ## What Cython does with a line
 #
 # Cython translates a Python file into a C file. The command is `cython -a tape.py`, and it needs no C compiler yet. We call it from
-# this page. The option `-a` also writes an HTML page. The page shows each line of Python with its C code and a *score*: 5 for each call
-# of a Python function, 2 for each call of a Cython function that replaces one, and 1 for a very cheap call. The higher the score of a
-# line, the more yellow is its background.
+# this page. The option `-a` also writes an HTML page. The page shows each line of Python with its C code and a *score*. A call of
+# one of Python's own C functions adds 5, a call of a Cython function that replaces one adds 2, and a very cheap call adds 1. The
+# higher the score of a line, the more yellow is its background.
 
 # %%
 class Line(NamedTuple):
@@ -196,11 +196,11 @@ lines, c = translate(TAPE)
 print(len(lines), "lines of Python became", round(c.count("\n"), -3), "lines of C")
 
 # %% [markdown]
-# Nearly all these lines are the same for every file: they create a module, call functions, raise errors. Below is the C code of our
-# line. C in a few words: a variable contains a number or, with a `*` in its type, a pointer, that is an address in memory. `p->waits`
-# is the field `waits` of the struct at the address `p`. A statement ends with `;`. The variables `t_1`, `t_2`, ... are Cython's own,
-# for intermediate results. After nearly every call the code checks for an error, and then jumps to the end of the function. We leave
-# out most of these checks.
+# Nearly all of these lines are the same for every file: they create a module, call functions, raise errors. Below is the C code of
+# our line. C in a few words: a variable contains a number. If its type has a `*`, the number is a pointer: an address in memory.
+# `p->waits` is the field `waits` of the struct at the address `p`. A statement ends with `;`. The variables `t_1`, `t_2`, ... are
+# Cython's own, for intermediate results. After nearly every call the code checks for an error. If there is one, it jumps to the end
+# of the function. We leave out most of these checks.
 
 # %%
 def simplify(code):
@@ -218,10 +218,10 @@ def c_of(lines, text):
 c_of(lines, "node.waits -= 1")
 
 # %% [markdown]
-# Read it slowly: it contains the idea of the whole tutorial. It gets the attribute, which is an object. It subtracts the object 1, which
-# makes a new object. It sets the attribute. `DECREF` drops a reference to an object, and the last one frees it. There is no loop over
-# instructions. But each of these calls does the same work as the interpreter. The variables are objects, because Cython does not know
-# their types.
+# Read it slowly: it contains the idea of the whole tutorial. It gets the attribute, which is an object. It subtracts the object 1,
+# which makes a new object. It sets the attribute. `DECREF` drops a reference to an object. An object without references is freed.
+# There is no loop over instructions. But each of these calls does the same work as in the interpreter. The variables are objects,
+# because Cython does not know their types.
 #
 # **Predict.** We compile the file without a change. How many times as fast does it run?
 #
@@ -279,8 +279,9 @@ c_of(lines, "node.grad += g")
 #
 # ### A struct
 #
-# `@cython.cclass` turns a class into a C *struct*: fields one after the other in memory, each at a fixed distance from the start.
-# We must declare the fields. And we must declare a variable as a `Node`; otherwise Cython does not know that it has these fields.
+# `@cython.cclass` turns a class into a C *struct*: its fields lie one after the other in memory, each at a fixed distance from the
+# start. We must declare the fields. We must also declare each variable that contains a node as a `Node`; otherwise Cython does not
+# know that the variable has these fields.
 
 # %%
 FIELDS = '''for each."""
@@ -311,7 +312,7 @@ STEPS["a struct"] = edit(
 #
 # <details><summary>Answer</summary>
 #
-# A subtraction. There is no lookup of a name, no new object, and no possible error.
+# It is a subtraction. There is no lookup of a name, no new object, and no possible error.
 #
 # </details>
 
@@ -371,9 +372,9 @@ def column(step, part):
 Yellow(["arrive", "backward"], "compiled as it is", "a struct")
 
 # %% [markdown]
-# The lines about fields are white now. Only the first lines of the functions are yellow, and the lines that call them. The sums of the
-# scores are nearly the same, but the second version is several times as fast. A score counts the calls in the C code, and not how often
-# they run. Much of the code of a first line runs only if an argument is missing.
+# The lines about fields are white now. Only the first lines of the functions, and the lines that call them, are yellow. The sums of
+# the scores are nearly the same, but the second version is several times as fast. A score counts the calls in the C code, and not
+# how many times they run. Much of the code of a first line runs only if an argument is missing.
 #
 # ### Deeper: C functions
 #
@@ -427,10 +428,10 @@ Yellow(["mul", "add", "make_node"], "a struct", "fewer allocations")
 # %% [markdown]
 # ### Deeper: safe again
 #
-# The last step makes the program a little slower. A node refers to the node before it. When Python frees the last node, this call frees
-# the node before it, and so on: a million nodes are a million nested calls. Python classes are protected against this, but a C struct
-# only with `trashcan`. Our file has had this fault since step 3. `chain(1_000_000)` computes its number, and then the process crashes,
-# without an exception or a message from Python.
+# The last step makes the program a little slower. A node refers to the node before it. When Python frees the last node, this call
+# frees the node before it, and so on: a million nodes are a million nested calls. Python classes are protected against this. A C
+# struct is protected only with `trashcan`. Our file has had this fault since step 3. `chain(1_000_000)` computes its number, and
+# then the process crashes, without an exception or a message from Python.
 
 # %%
 STEPS["safe again"] = edit(
@@ -463,7 +464,7 @@ mg.utils.source.Source("tape.py", 1, half.rstrip())
 #
 # <details><summary>Answer</summary>
 #
-# The struct gained the most. Types for variables made it slower, and so did the safety. The table shows all steps.
+# The struct gained the most. Types for variables made it slower, and so did the last step. The table shows all steps.
 #
 # </details>
 #
@@ -480,8 +481,9 @@ mg.utils.source.Source("tape.py", 1, half.rstrip())
 # *Two cores of an AMD EPYC, busy with other things; Python 3.11.7, Cython 3.3.1, gcc 12.2. Processor time, the median of 25
 # turns; instructions counted by valgrind.*
 #
-# This is the time to make, count, run and free one node in `chain(1000)`. The times are exact to about ten percent. Instructions
-# do not depend on how busy a machine is. Both show that the last version is 12 times as fast, and that the first two steps gain nothing.
+# This is the time to make, count, run and free one node in `chain(1000)`. The times are accurate to about ten percent. The number
+# of instructions does not depend on how busy a machine is. Both show that the last version is 12 times as fast, and that the first
+# two steps gain nothing.
 #
 # On your machine, with a C compiler (`gcc` or `clang`; `cythonize` also needs the package setuptools):
 #
@@ -548,20 +550,20 @@ def run(program, pure="1", *, command=("-c",), **more):
 print(run(PROFILE), end="")
 
 # %% [markdown]
-# The three main functions for a node run once for each node: `take`, `compute`, `deliver`. `next_node` runs twice for each edge: once to
+# The three main functions, `take`, `compute` and `deliver`, run once for each node. `next_node` runs twice for each edge: once to
 # count it, once to send a gradient. Most calls are small: `isinstance`, `hasattr`, and `cast`. `cython.cast` declares a type for
-# Cython; interpreted, it comes from a small module of minigrad and returns its argument.
+# Cython. In interpreted mode, it comes from a small module of minigrad and returns its argument.
 #
 # **Predict.** How many calls for each node does the profiler see in the compiled engine?
 #
 # <details><summary>Answer</summary>
 #
-# None. It sees only `Tensor.backward` and a few functions behind it, for a chain of any length. The other calls are from C to C, and
-# the profiler does not see them. If minigrad is compiled, the same program with `MINIGRAD_PURE=0` prints no line.
+# None. It sees only `Tensor.backward` and a few functions that this one calls, for a chain of any length. The other calls are from
+# C to C, and the profiler does not see them. If minigrad is compiled, the same program with `MINIGRAD_PURE=0` prints no line.
 #
 # </details>
 #
-# A call of a function in another file is a C call as well. For this, the source has a small file beside it, which declares the
+# A call of a function in another file is a C call as well. For this, each source has a small file beside it, which declares its
 # functions for other files. `cdef` is the word of Cython's older language for `@cython.cfunc`:
 
 # %%
@@ -570,8 +572,8 @@ mg.utils.source.source_of("_core/engine/ready_queue.pxd")
 # %% [markdown]
 # ### Deeper: a breakpoint in the engine
 #
-# Interpreted, the engine is an ordinary Python program. Here a debugger runs a program that calls `backward`. The breakpoint is in
-# `GraphTask.deliver`: a node has run, and the engine is about to pass its results on.
+# In interpreted mode, the engine is an ordinary Python program. Here a debugger runs a program that calls `backward`. The
+# breakpoint is in `GraphTask.deliver`: a node has run, and the engine is about to pass its results on.
 
 # %%
 PROGRAM = '''import minigrad as mg
@@ -601,8 +603,8 @@ for line in output.splitlines():
         print(line.partition("(Pdb) ")[2].replace(here, ""))
 
 # %% [markdown]
-# On your machine, run `MINIGRAD_PURE=1 python -m pdb program.py`, or write `breakpoint()` in the file itself. The debugger cannot stop
-# in the compiled engine. If you edit a file and do not compile it again, minigrad warns at the import.
+# On your machine, run `MINIGRAD_PURE=1 python -m pdb program.py`, or write `breakpoint()` in the file itself. The debugger cannot
+# stop in the compiled engine. If you edit a file and do not compile it again, minigrad warns you when you import it.
 #
 # ### Deeper: where the time goes, compiled
 #
@@ -628,12 +630,12 @@ for line in output.splitlines():
 # The code around the C loops checks the arrays: is this a contiguous array of floats, and where does its memory begin? The arithmetic
 # itself takes one percent.
 #
-# **Predict.** Suppose that a better loop multiplies and adds in no time. How much faster is the chain?
+# **Predict.** Suppose that a better loop needs no time to multiply and add. How much faster is the chain?
 #
 # <details><summary>Answer</summary>
 #
-# By 1 percent: 100 becomes 99. A faster engine needs fewer objects, fewer checks, and fewer calls. This is the design of these files:
-# no object for an edge, the first saved values in fields of the node, one comparison to find the state of a thread.
+# It is faster by 1 percent: 100 becomes 99. A faster engine needs fewer objects, fewer checks, and fewer calls. This is the design
+# of these files: no object for an edge, the first saved values in fields of the node, one comparison to find the state of a thread.
 #
 # </details>
 #
@@ -657,7 +659,7 @@ for line in output.splitlines():
 #
 # ## Step by step
 #
-# Do both modes do the same? We run a program in two processes, one of them interpreted, and compare the records of the engine.
+# Do both modes do the same work? We run a program in two processes, one of them interpreted, and compare the records of the engine.
 # (If minigrad is not compiled, both run interpreted.)
 
 # %%
@@ -676,8 +678,8 @@ print(len(slow.splitlines()) - 2, "events, the same in both:", slow == fast)
 print("the gradient, to its last bit:", slow.splitlines()[-1])
 
 # %% [markdown]
-# Here is that record. Which events take the thousands of instructions? Most belong to `compute`: a product of eight numbers took about a
-# thousand, without a recorder. A `receive`, with the check whether the node is now ready, took about two hundred.
+# Here is that record. Which events take the most instructions? Most instructions belong to `compute`: a product of eight numbers
+# took about a thousand, without a recorder. A `receive`, with the check whether the node is now ready, took about two hundred.
 
 # %%
 with mg.debug():        # each operation stores its line
@@ -754,8 +756,8 @@ print("...\n", *fields.splitlines()[:9], sep="\n")
 # [inductor]: https://github.com/pytorch/pytorch/tree/v2.13.0/torch/_inductor
 #
 # The last row is another answer to our question. minigrad makes each operation cheaper. `torch.compile` reads your function, fuses
-# many operations into one, and writes C++ or GPU code for it. So there are fewer operations, and each number is read once instead of
-# ten times. But `torch.compile` has to notice when your program does something else than the compiled code.
+# many operations into one, and writes C++ or GPU code for it. So there are fewer operations, and each number is read once instead
+# of ten times. But `torch.compile` has to notice when your program does something other than the compiled code.
 #
 # ## What goes wrong
 #
@@ -812,12 +814,13 @@ for expression, recorded in COMPILED.items():
 
 # %% [markdown]
 # * **C numbers overflow.** A `cython.int` has 32 bits, and further bits are lost without an error. minigrad numbers its nodes in 64 bits.
-# * **C division differs.** The quotient of two integers is an integer, also with `/`, and it is rounded towards zero, not down. Cython
-#   follows Python unless `cdivision` is set. minigrad's build sets it for speed. It also leaves out the check for division by zero.
+# * **C division differs.** The quotient of two integers is an integer, even with `/`, and it is rounded towards zero, not down.
+#   Cython follows Python unless `cdivision` is set. minigrad's build sets it for speed. `cdivision` also leaves out the check for
+#   division by zero.
 # * **`int` as an annotation is a conversion** in compiled code. No public function of minigrad's core has one. For the ops, minigrad's
 #   build switches the conversions off.
-# * **Python code cannot read the fields** of a C struct, unless they are declared public. Hence `_core/README.md` looks at nodes
-#   in interpreted mode.
+# * **Python code cannot read the fields** of a C struct, unless they are declared public. So `_core/README.md` looks at nodes in
+#   interpreted mode.
 # * **None is not a Node** as an argument, unless the annotation says `Node | None`.
 #
 # ### Deeper: a crash, an overflow, and errors in both modes
@@ -854,9 +857,9 @@ with mg.testing.expect_error(RuntimeError, code="MG-E101"):
 #
 # Each exercise has a check. The solutions are folded below it.
 #
-# **1. No yellow.** Write `white()`, which returns the text of a file with a function `horner(x, n)` that computes the same as
-# this one. The lines of its loop should have the score 0: `translate` returns their scores. The division is the hard part. Cython
-# checks for zero and raises an error, which makes the line yellow.
+# **1. No yellow.** Write `white()`. It returns the text of a file with a function `horner(x, n)`, which computes the same as the
+# one below. The lines of its loop should have the score 0: `translate` returns their scores. The division is the hard part.
+# Cython's check for a division by zero makes the line yellow.
 
 # %%
 HORNER = '''
@@ -882,7 +885,7 @@ def check_white(white):
     assert isinstance(source, str), "return the text of a file"
     wanted, got = interpret(HORNER)["horner"], interpret(source)["horner"]
     for n in (0, 1, 2, 30):
-        assert got(0.7, n) == wanted(0.7, n), f"another result for n = {n}"
+        assert got(0.7, n) == wanted(0.7, n), f"a different result for n = {n}"
     lines = translate(source)[0]
     first = line_of(source, "    for ")
     for line in lines[first - 1:line_of(source, "    return") - 1]:
@@ -900,9 +903,9 @@ def white_solution():
 check_white(white_solution)
 
 # %% [markdown]
-# **2. Calls.** Write `count_calls(function)`: it runs the function and returns a dict with the number of calls of each Python function,
-# by its name. `cProfile` is enough; the key of its statistics is (file, line, name). Leave out built-in functions: their file is
-# `"~"`.
+# **2. Calls.** Write `count_calls(function)`. It runs the function and returns a dict: the name of each Python function, and the
+# number of its calls. `cProfile` is enough; the key of its statistics is (file, line, name). Leave out built-in functions: their
+# file is `"~"`.
 
 # %%
 def count_calls(function):
@@ -934,8 +937,9 @@ def count_calls_solution(function):
 check_count_calls(count_calls_solution)
 
 # %% [markdown]
-# **3. A number in a C variable.** Write `cut(value, bits)`: it returns the number in a C variable of this many bits after the
-# assignment of `value`. Half of the possible numbers are negative. Use Python's integers, which have no limits.
+# **3. A number in a C variable.** Write `cut(value, bits)`: a C variable has `bits` bits, and the program assigns `value` to it.
+# Return the number that the variable then contains. Half of the possible numbers are negative. Use Python's integers, which have no
+# limits.
 
 # %%
 def cut(value, bits):
@@ -964,12 +968,12 @@ check_cut(cut_solution)
 # %% [markdown]
 # ## What to remember
 #
-# * Compiling alone gains nothing: **objects** and look-ups of names take the time, and not the interpreter's loop.
+# * Compiling alone gains nothing: **objects** and look-ups of names take the time, not the interpreter's loop.
 # * A **struct** for the most used data gains the most; then C functions, then fewer allocations. C types among objects gain nothing.
-# * Yellow lines still call Python. Make the lines white that run for each node, and leave the others.
+# * Yellow lines still call Python. Change the yellow lines that run for each node, and leave the others.
 # * Declarations make the file fast. They change no result, so you can run, read and debug the file as **Python**.
-# * The exceptions come from C: **overflow**, division, None, hidden fields. Run the tests in both modes.
-# * For many numbers the memory is the limit, for few numbers the **overhead**. Compiling removes only overhead.
+# * The differences come from C: **overflow**, division, None, hidden fields. Run the tests in both modes.
+# * For many numbers the memory is the limit; for few numbers it is the **overhead**. Compiling removes only overhead.
 #
 # The reasons for the design, and what it costs: {doc}`/notes/two-speeds`.
 #

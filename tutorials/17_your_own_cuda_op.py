@@ -17,8 +17,9 @@
 # writing your own node; no CUDA, and no GPU. **Afterwards** you can write a kernel, make it an operation with a derivative, and
 # compare the implementations for the GPU and the CPU.
 #
-# **The question.** Our formula takes three operations. The GPU writes two intermediate results to its memory and reads them again.
-# How do we write the formula as one program for the GPU, and how does this program become an operation with a derivative?
+# **The question.** Our formula needs three operations. Between them, the GPU writes two intermediate results to its memory and
+# reads them again. How do we write the formula as one program for the GPU, and how does this program become an operation with a
+# derivative?
 #
 # Our example is the *swish*, a function like relu with a smooth bend; $\beta$ says how sharp the bend is:
 #
@@ -77,8 +78,8 @@ def swish_wrong(x, beta, z):
 
 
 # %% [markdown]
-# The GPU starts threads in *blocks* of one size. With blocks of 4, eleven elements need three blocks, which are twelve threads. The
-# last thread has no element, but runs the kernel as well:
+# The GPU starts threads in *blocks*, all of the same size. With blocks of 4, eleven elements need three blocks, which have twelve
+# threads. The last thread has no element, but runs the kernel as well:
 
 # %%
 x = mg.linspace(-5, 5, 11, device="cuda")
@@ -121,10 +122,10 @@ def slope_kernel(g, x, beta, out):
 #
 # ## The memory of a tensor
 #
-# The arguments of a kernel are numba's arrays. `mg.cuda.as_numba(x)` returns such an array on the memory of the tensor `x`. Nothing is
-# copied, so the kernel writes into the tensor. Square brackets say how many blocks there are, how many threads each block has, and which
-# *stream* runs the kernel. A stream is a queue: its kernels run in order, and the CPU does not wait. Our kernel has to run after the
-# kernel that computes `x`, so we use minigrad's stream.
+# The arguments of a kernel are numba's arrays. `mg.cuda.as_numba(x)` returns such an array on the memory of the tensor `x`. Nothing
+# is copied, so the kernel writes into the tensor. The square brackets behind the kernel say how many blocks there are, how many
+# threads each block has, and which *stream* runs the kernel. A stream is a queue: its kernels run in order, and the CPU does not
+# wait. Our kernel has to run after the kernel that computes `x`, so we use minigrad's stream.
 
 # %%
 def start(kernel, n, *args):
@@ -261,8 +262,8 @@ mg.utils.source.source_of("cuda/_numba.py", "as_numba")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# The functions are the same, with `torch` for `mg`, and the kernels need no change. A tensor of PyTorch has the same description of its
-# memory.
+# The functions are the same, with `torch` instead of `mg`, and the kernels need no change. A tensor of PyTorch has the same
+# description of its memory.
 #
 # ```python
 # >>> import torch
@@ -312,8 +313,8 @@ with mg.testing.expect_error(NotImplementedError, code="MG-E287"):
     halve(mg.ones(2))
 
 # %% [markdown]
-# **A kernel on a tensor in the graph.** Outside of an operation, autograd cannot know what the kernel does. So `as_numba` raises an
-# error, like `numpy()`. Inside of an operation nothing is recorded, and `as_numba` works:
+# **A kernel on a tensor in the graph.** Outside an operation, autograd cannot know what the kernel does. So `as_numba` raises an
+# error, like `numpy()`. Inside an operation nothing is recorded, and `as_numba` works:
 
 # %%
 with mg.testing.expect_error(RuntimeError, code="MG-E115"):
@@ -342,20 +343,21 @@ with mg.testing.expect_error(RuntimeError, code="MG-E275"):
     row(mg.zeros(2, 3, device="cuda"))
 
 # %% [markdown]
-# **Two threads, one number.** If threads add to one sum, each thread reads the sum, adds, and writes the result. If another thread
-# writes in between, its result is lost. There is no error on a GPU, and on the simulator the result may even be right.
-# `cuda.atomic.add(z, 0, v)` adds in one indivisible step. See exercise 3.
+# **Two threads, one number.** If threads add to one sum, each thread reads the sum, adds its number, and writes the result. If
+# another thread writes in between, that thread's result is lost. There is no error on a GPU, and on the simulator the result may
+# even be right. `cuda.atomic.add(z, 0, v)` adds in one indivisible step. See exercise 3.
 #
-# **A Python number in the kernel.** For numba, `1 + ...` and `beta` are float64, so a kernel for float32 arrays computes in float64.
-# If the memory is the limit, this may not matter. On a GPU with few units for float64 it is slow. Use `np.float32(beta)`, and constants
-# of the array's type, like minigrad's kernels.
+# **A Python number in the kernel.** For numba, `1 + ...` and `beta` are float64, so a kernel for float32 arrays computes in
+# float64. If the memory is the limit, this may not matter. On a GPU with few units for float64, the kernel is slow. Use
+# `np.float32(beta)`, and constants of the array's type, like minigrad's kernels.
 #
 # ## Exercises
 #
 # Each exercise has a check. The solutions are folded below it.
 #
-# **1. Which thread computes what.** Write `elements(block, thread, blocks, threads, n)`: it returns the list of the elements that a
-# thread computes in a grid-stride loop.
+# **1. Which thread computes what.** Write `elements(block, thread, blocks, threads, n)`: it returns the list of the elements that
+# thread number `thread` of block number `block` computes in a grid-stride loop over `n` elements. There are `blocks` blocks, each
+# with `threads` threads.
 
 # %%
 def elements(block, thread, blocks, threads, n):
@@ -371,7 +373,7 @@ def check_elements(elements):
         done = [i for b in range(blocks) for t in range(threads)
                 for i in elements(b, t, blocks, threads, n)]
         case = f"{blocks} blocks of {threads}, {n} elements"
-        assert sorted(done) == list(range(n)), f"{case}: computed are {sorted(done)}"
+        assert sorted(done) == list(range(n)), f"{case}: the threads compute {sorted(done)}"
         assert elements(0, 0, blocks, threads, n)[:1] == [0][:n], f"{case}: element 0"
     print("right")
 
@@ -384,9 +386,9 @@ def elements_solution(block, thread, blocks, threads, n):
 check_elements(elements_solution)
 
 # %% [markdown]
-# **2. Any shape.** Write your own kernel for a matrix, without `contiguous` and `view`: `kernel(x, factor, shift, z)` with
-# $z_{ij} = x_{ij}\,a_j + b_j$, where `factor` and `shift` are rows. Loop over the elements, and compute row and column by division. You
-# can use `x.shape`; numba's arrays have strides like tensors.
+# **2. Any shape.** Write your own kernel for a matrix, without `contiguous` and `view`: `scale_and_shift(x, factor, shift, z)` with
+# $z_{ij} = x_{ij}\,a_j + b_j$. The rows $a$ and $b$ are `factor` and `shift`. Loop over the elements, and compute the row and the
+# column of each by division. You can use `x.shape`; numba's arrays have strides, as tensors do.
 
 # %%
 @cuda.jit
@@ -420,9 +422,9 @@ def scale_and_shift_solution(x, factor, shift, z):
 check_scale_and_shift(scale_and_shift_solution)
 
 # %% [markdown]
-# **3. A sum, and its derivative.** Write `energy(x)`: an operation for a row on the GPU that returns a 0-d tensor, $\sum_i x_i^2$, with
-# a formula for its backward. All threads add to one number. Each thread should first add up its own elements. What is its last step?
-# And which value must the result have before the first thread runs?
+# **3. A sum, and its derivative.** Write `energy(x)`: an operation for a row on the GPU that returns a 0-d tensor, $\sum_i x_i^2$,
+# with a formula for its backward. All threads add to one number. Each thread should first add up its own elements. What is the
+# thread's last step? And which value must the result have before the first thread runs?
 
 # %%
 def energy(x):
@@ -475,6 +477,6 @@ check_energy(energy_solution)
 # * `custom_op` makes an operation, which is one node in the graph. It returns **new** tensors. Each device may have an implementation.
 # * `register_autograd` gives the derivative. Check the formula with `gradcheck`, the schema with `opcheck`, and the value with a
 #   very simple implementation.
-# * If several threads add to one number, use **atomics**.
+# * If several threads add to one number, use **atomic operations**.
 #
 # **Next:** the kernels of minigrad itself, from a copy to a product of matrices: {doc}`/notes/kernels` says where they are.

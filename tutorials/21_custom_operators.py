@@ -555,7 +555,7 @@ with mg.autograd.forward_ad.dual_level():
 #
 # Each exercise has a check. The solutions are folded below it.
 #
-# **1. Predict.** `bare` has no formula, and `sly` has none and writes to its argument. When is there an error: `"forward"`,
+# **1. Predict.** Neither `bare` nor `sly` has a formula, and `sly` writes to its argument. When is there an error: `"forward"`,
 # `"backward"` or `"never"`? The programs run `y = ...` and then, if `y` requires a gradient, `y.sum().backward()`.
 
 # %%
@@ -679,8 +679,8 @@ def running_solution(ctx, g, of_places):
 check_running(running_solution)
 
 # %% [markdown]
-# **3. An operator that is its own backward.** $x$ solves $A x = b$. For this, $\bar b$ solves $A^\top \bar b = \bar x$, and $\bar
-# A = -\bar b\,x^\top$. Write `make_solve()`. It returns an operator `solve(A, b)` that computes with `np.linalg.solve`, for a
+# **3. An operator that is its own backward.** If $x$ solves $A x = b$, then $\bar b$ solves $A^\top \bar b = \bar x$, and
+# $\bar A = -\bar b\,x^\top$. Write `make_solve()`. It returns an operator `solve(A, b)` that computes with `np.linalg.solve`, for a
 # matrix and a vector. The second derivative must be right as well, and $\bar A$ should be None if it is not needed.
 
 # %%
@@ -711,8 +711,8 @@ check_solve.hints = [
     "Write the three parts: the operator with `custom_op`, a `setup_context` that saves `A` "
     "and the result, and a `backward`. `ctx.needs_input_grad` says what is needed.",
     "In `backward`, the gradient of `b` is `solve(A.t(), g)`: the operator calls itself. The "
-    "gradient of `A` is the negative outer product of it and `x`. If it is not needed, return "
-    "None there."]
+    "gradient of `A` is the negative outer product of this result and `x`. If it is not "
+    "needed, return None instead of it."]
 check_solve.wrong = {
     "the sign is wrong": "The formula for the gradient of `A` has a minus.",
     "Jacobian mismatch": "The gradient of `b` solves an equation with the *transpose* of `A`.",

@@ -565,9 +565,9 @@ def entropy_solution(p):
 check_entropy(entropy_solution)
 
 # %% [markdown]
-# **3. The line.** Write `line_of_nan(program)`. It calls `program()`, which runs a forward and a backward, in anomaly mode, and
-# returns the line of the program that made the first nan of the backward, as a string. If there is no nan, it returns `""`.
-# Afterwards the mode is as before. The warning has the traceback of the forward; its last line is the one.
+# **3. The line.** Write `line_of_nan(program)`. It calls `program()` in anomaly mode; the program runs a forward and a backward.
+# `line_of_nan` returns, as a string, the line of the program that made the first nan of the backward. If there is no nan, it
+# returns `""`. Afterwards the mode is as before. The warning has the traceback of the forward; its last line is the line to return.
 
 # %%
 def line_of_nan(program):

@@ -487,8 +487,8 @@ assert calls == ["(3)", "(9)"] and twice.weight.grad.item() == 12
 #
 # Each exercise has a check. The solutions are folded below it.
 #
-# **1. Predict.** `outer = nn.Sequential(inner)`, and `inner` is a `Scale`. All have hooks. Put the six calls into order: a list
-# of letters.
+# **1. Predict.** `outer = nn.Sequential(inner)`, and `inner` is a `Scale`. Both have hooks. Put the six calls in order: write a
+# list of letters.
 #
 # * A: the backward hook of `inner`
 # * B: the backward pre-hook of `outer`
@@ -542,8 +542,8 @@ check_order(["D", "C", "B", "F", "A", "E"])
 
 # %% [markdown]
 # **2. All activations.** Write `activations(net, x)`. It runs `net(x)` once and returns a dict: the name of each module without
-# children (see `named_modules`), and its output. The outputs must be right even if a later module writes in place, must have no
-# history, and no hook may remain, also after an error in the forward.
+# children (see `named_modules`), and its output. The outputs must be right even if a later module writes in place, and must have no
+# history. No hook may remain, even after an error in the forward.
 
 # %%
 def activations(net, x):
@@ -613,9 +613,10 @@ def activations_solution(net, x):
 check_activations(activations_solution)
 
 # %% [markdown]
-# **3. Norms of groups.** Write `watch_norms(net, norms)`. From then on, each backward writes into the dict `norms`: for each
-# module with parameters *of its own*, its name and the norm of all these gradients together, $\sqrt{\sum g^2}$. A gradient that
-# does not arrive counts as 0, and a module that gets no gradient at all is not written. It returns a list of handles.
+# **3. Norms of groups.** Write `watch_norms(net, norms)`. From then on, each backward writes into the dict `norms`: for each module
+# with parameters *of its own*, its name and the norm of the gradients of these parameters together, $\sqrt{\sum g^2}$. A gradient
+# that does not arrive counts as 0, and a module that gets no gradient at all is not written. `watch_norms` returns a list of
+# handles.
 
 # %%
 def watch_norms(net, norms):
@@ -654,10 +655,10 @@ check_norms.hints = [
     "A hook must run once for each module, when all gradients of its parameters are there. "
     "Which hook of tutorial 13 waits for several tensors?",
     "`mg.autograd.graph.register_multi_grad_hook(tensors, f)` calls `f` with a list of "
-    "gradients, in which None may be. `parameters(recurse=False)` gives a module's own.",
-    "Go through `named_modules()`. Where there are parameters of its own, register such a "
-    "hook, made in a function that gets the name. Add the sums of the squares, and take the "
-    "root at the end."]
+    "gradients, some of which may be None. `parameters(recurse=False)` gives a module's own.",
+    "Go through `named_modules()`. If a module has parameters of its own, register such a hook "
+    "for it. Make the hook in a function that gets the name. Add the sums of the squares, and "
+    "take the root at the end."]
 check_norms.wrong = {
     "0: 5.250, not 3.750": "You added the norms. Add the squares, and take the root of the sum.",
     "0: 14.062, not 3.750": "The root is missing.",
@@ -665,8 +666,8 @@ check_norms.wrong = {
         "The whole net was written too. It has no parameters of its own: use `recurse=False`.",
     "the handles do not remove the hooks": "Return the handles of all hooks.",
     "0: 2.250, not 3.750":
-        "Each parameter has overwritten the norm of the one before it. Take all of a module "
-        "together.",
+        "Each parameter has overwritten the norm of the one before it. Combine all parameters "
+        "of a module.",
     "0: 3.000, not 3.750":
         "When the hook runs, `.grad` is not written yet. Use the gradients that the hook gets."}
 

@@ -436,8 +436,8 @@ assert noisy(mg.ones(3, 2)).shape == (3, 2)
 #
 # Each exercise has a check. The solutions are folded below it.
 #
-# **1. Predict.** `g` takes a tensor of three numbers and returns a tensor of two. `s` takes the same and returns one number, a
-# 0-d tensor. `x` is such a tensor, and `B` a batch of five of them. What are the shapes? Answer with tuples.
+# **1. Predict.** `g` takes a tensor of three numbers and returns a tensor of two. `s` takes the same and returns one number, a 0-d
+# tensor. `x` is a tensor of three numbers, and `B` is a batch of five such tensors. What are the shapes? Answer with tuples.
 
 # %%
 PROGRAMS = ["functional.jacobian(g, x)", "functional.hessian(s, x)", "func.grad(s)(x)",
@@ -530,9 +530,9 @@ def curvature_solution(f, p, v):
 check_curvature(curvature_solution)
 
 # %% [markdown]
-# **3. Which example?** Write `influence(net, loss_fn, X, target)`. For each example it returns the length of its gradient with
-# respect to all parameters of the network together, a tensor with one number for each example. `loss_fn(output, target)` takes
-# batches, also of one example. The parameters and their `.grad` must not change.
+# **3. Which example?** Write `influence(net, loss_fn, X, target)`. It returns a tensor with one number for each example: the length
+# of the example's gradient with respect to all parameters of the network together. `loss_fn(output, target)` takes batches, even a
+# batch of one example. The parameters and their `.grad` must not change.
 
 # %%
 def influence(net, loss_fn, X, target):
@@ -576,8 +576,8 @@ check_influence.wrong = {
         "You have one gradient for the whole batch. Each example needs its own.",
     "example 0: 0.91, and not 0.95": "The root is missing: this is the square of the length.",
     "example 0: 1.63, and not 0.95":
-        "You added the lengths for the parameters. Add the squares, and take the root of the "
-        "sum."}
+        "You added the lengths of the parameters' gradients. Add the squares, and take the "
+        "root of the sum."}
 
 
 # %% tags=["hide-cell", "solution"]
