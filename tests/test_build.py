@@ -1,9 +1,11 @@
 """The installation: the mode, the modules that an import loads, and the detection of stale or missing modules."""
 
 import os
+import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -221,3 +223,22 @@ def test_build_notes_every_module():
     for name in _pure.compiled_modules():
         if name != "minigrad._build._cython_minigrad":      # Cython writes it
             assert _pure.sources(str(PACKAGE.parent / name.replace(".", "/"))), name
+
+
+@pytest.mark.skipif(not (PACKAGE.parent / "setup.py").exists(), reason="only in a source tree")
+def test_a_build_removes_what_it_no_longer_makes(tmp_path, monkeypatch):
+    setuptools = pytest.importorskip("setuptools")
+    monkeypatch.chdir(PACKAGE.parent)
+    monkeypatch.setattr("sys.argv", ["setup.py", "--version"])
+    commands = runpy.run_path("setup.py")
+    build = commands["BuildExtensions"](setuptools.Distribution({"ext_modules": [setuptools.Extension("minigrad.ops.made", [])]}))
+    build.build_lib = str(tmp_path)
+    build.ensure_finalized()
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    made, other, foreign = [tmp_path / "minigrad/ops" / name for name in (
+        "made" + suffix, "other" + suffix, "other.another-python.so")]
+    made.parent.mkdir(parents=True)
+    for path in (made, other, foreign):
+        path.touch()
+    build.remove_others()
+    assert made.exists() and foreign.exists() and not other.exists()
