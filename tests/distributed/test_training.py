@@ -120,3 +120,11 @@ def test_mistakes_with_checkpoints(tmp_path, call, error, words):
     assert state == {"more": [5, {"a": 6}]}
     with pytest.raises(error, match=words):
         eval(call, {"save": checkpoint.save, "load": checkpoint.load, "path": tmp_path, "mg": mg})
+
+
+def test_a_checkpoint_with_a_part_is_not_loaded(tmp_path):
+    checkpoint.save({"w": mg.ones(2), "more": [5]}, checkpoint_id=tmp_path)
+    state = {"w": mg.zeros(2), "more": [0], "last": 0}
+    with pytest.raises(RuntimeError, match="Missing key in checkpoint state_dict: last"):
+        checkpoint.load(state, checkpoint_id=tmp_path)
+    assert state["w"].tolist() == [0, 0] and state["more"] == [0]

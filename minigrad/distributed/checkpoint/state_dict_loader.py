@@ -26,7 +26,8 @@ def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, p
 
     Raises:
         FileNotFoundError: there is no checkpoint.
-        RuntimeError: it has no value of a name, or a tensor of another shape.
+        RuntimeError: it has no value of a name, or a tensor of another shape. Then nothing is loaded, except that a module or an
+            optimizer may refuse its state after others were loaded.
         pickle.UnpicklingError: the file is damaged.
         TypeError: `state_dict` is no dict, or `checkpoint_id` is no path.
         NotImplementedError: an argument that is not supported.
@@ -46,27 +47,42 @@ def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, p
         if value is not None:
             raise UnsupportedOption("MG-E403", f"checkpoint.load() does not support {name}", fix="checkpoint_id=, a folder")
     path = file_of(state_dict, checkpoint_id, "load")
-    fill(state_dict, serialization.load(path, map_location="cpu"), "", path)
+    found = serialization.load(path, map_location="cpu")
+    check(state_dict, found, "", path)
+    fill(state_dict, found)
 
 
-def fill(values, found, prefix, path):
-    """Write what was `found` into a dict or list of values."""
-    for key in list(values) if isinstance(values, dict) else range(len(values)):
+def check(values, found, prefix, path):
+    """Raise `RuntimeError` if a name is missing in what was `found`, or a tensor has another shape: before anything is written."""
+    for key in keys_of(values):
         name, value = f"{prefix}{key}", values[key]
         try:
             new = found[key]
         except (KeyError, IndexError, TypeError):
             raise AutogradError("MG-E403", f"Missing key in checkpoint state_dict: {name}.", found=path,
                                 fix="load into the same names as those that were saved") from None
+        if isinstance(value, (dict, list)):
+            check(value, new, f"{name}.", path)
+        elif isinstance(value, Tensor) and isinstance(new, Tensor) and value.shape != new.shape:
+            raise AutogradError("MG-E403", f"Size mismatch between saved {tuple(new.shape)} and current: {tuple(value.shape)} "
+                                f"for {name}", found=path, fix="build the model as it was when it was saved")
+
+
+def fill(values, found):
+    """Write what was `found` into a dict or list of values."""
+    for key in keys_of(values):
+        value, new = values[key], found[key]
         if hasattr(value, "load_state_dict"):
             value.load_state_dict(new)
         elif isinstance(value, (dict, list)):
-            fill(value, new, f"{name}.", path)
+            fill(value, new)
         elif isinstance(value, Tensor) and isinstance(new, Tensor):
-            if value.shape != new.shape:
-                raise AutogradError("MG-E403", f"Size mismatch between saved {tuple(new.shape)} and current: {tuple(value.shape)} "
-                                    f"for {name}", found=path, fix="build the model as it was when it was saved")
             with no_grad():
                 value.copy_(new)
         else:
             values[key] = new
+
+
+def keys_of(values):
+    """The keys of a dict, or the indices of a list."""
+    return list(values) if isinstance(values, dict) else range(len(values))
