@@ -40,11 +40,11 @@ if not set(PLAIN) <= set(GROUPS):
 # Interpreted only: what a user's debugger or a spare moment reads, and what gains nothing from C.
 INTERPRETED = {"__init__", "capi", "late", "locks", "method_checks", "ownership", "private", "summary", "upcalls"}
 
-# The rules that are compiled, beside those of ops/base: what small networks run. The others run interpreted, and take as long as if
-# compiled (measured: within 2%), because they mostly call NumPy and the core.
-OFTEN = {"activation", "arithmetic", "attention", "cat_split", "clamp", "comparison", "contractions", "convolution", "einsum",
-         "functions", "getitem", "losses", "matrix", "normalization", "padding", "pointwise", "pooling", "products", "reduction",
-         "repeating", "reshaping", "selection", "softmax", "strided", "views"}
+# The files of rules that are compiled: what small networks run. The others run interpreted, and take as long as if compiled
+# (measured: within 2%), because they mostly call NumPy and the core.
+OFTEN = {"activation", "arithmetic", "cat_split", "comparison", "contractions", "einsum", "functions", "getitem", "inplace",
+         "keywords", "losses", "matrix", "out", "overwriting", "padding", "pointwise", "products", "reduction", "repeating",
+         "reshaping", "rule", "selection", "strided", "views"}
 
 # The module of Cython's helper functions. While it loads, Cython also puts the last part of this name into sys.modules.
 SHARED = "minigrad._build._cython_minigrad"
@@ -115,7 +115,7 @@ def extensions():
     windows = sys.platform == "win32"
     standard = ["/std:c11"]     # MSVC's default is older, and has no `restrict`
     sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).rglob("*.py")
-               if path.stem not in INTERPRETED and (path.parts[1] == "_core" or path.parts[2] == "base" or path.stem in OFTEN)]
+               if path.stem not in INTERPRETED and (path.parts[1] == "_core" or path.stem in OFTEN)]
     sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
                 *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]
     shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"],

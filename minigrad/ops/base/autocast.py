@@ -10,7 +10,7 @@ that are made of several ops. Outside of a region both cost one look at the thre
 import functools
 from typing import Any
 
-from cython.cimports.minigrad._core.graph.thread_state import current
+from minigrad._core.graph.thread_state import current
 
 __all__ = ["autocasts", "cast_operands"]
 

@@ -15,9 +15,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from cython.cimports.minigrad._core.record.apply import binary, call, unary
-
 from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.record.apply import binary, call, unary
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Elementwise, named, tensor_argument

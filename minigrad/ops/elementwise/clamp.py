@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
-
+from minigrad._core.graph.tensor import TensorBase
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Elementwise, op, real, tensor_error
 from minigrad.ops.elementwise.selection import promote_tensors, where

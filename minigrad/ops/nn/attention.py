@@ -14,8 +14,8 @@ Mirrors ``aten/src/ATen/native/transformers/attention.cpp``.
 from typing import Any
 
 import numpy as np
-from cython.cimports.minigrad._core.record.apply import call
 
+from minigrad._core.record.apply import call
 from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import Op, op
 from minigrad.ops.linalg.matrix import Bmm

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
-
+from minigrad._core.record.apply import call
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.precision import round_to, wide_on_cpu
-from minigrad.ops.base.rule import Linear, Op, op
+from minigrad.ops.base.rule import Linear, Op, conj, op
 from minigrad.ops.nn.convolution_checks import check_operands, check_result, check_room, transposed_options, window_options
 from minigrad.ops.reduce.reduction import SumDim
 from minigrad.ops.shape.cat_split import SliceBackward, narrow

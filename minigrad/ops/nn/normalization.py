@@ -19,9 +19,8 @@ Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward
 
 from typing import Any
 
-from cython.cimports.minigrad._core.graph.thread_state import current
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.graph.thread_state import current
+from minigrad._core.record.apply import call
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide
 from minigrad.ops.base.rule import Op, constant, op
 from minigrad.ops.elementwise.functions import rsqrt

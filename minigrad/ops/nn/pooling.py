@@ -14,8 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling

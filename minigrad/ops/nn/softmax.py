@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cython.cimports.minigrad._core.record.apply import call
-
+from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import DtypeError
 from minigrad.ops.base.out import into
