@@ -113,7 +113,7 @@ def facts():
     import platform
     openmp = _threads is not None and _threads.has_openmp()
     compiled = sum(source != "minigrad.kernels.numpy_ref" for source in kernels.CPU.origin.values())
-    mode = {"compiled": "compiled: the engine, the rules and the CPU kernels are extension modules",
+    mode = {"compiled": "compiled: the engine, the usual rules and the CPU kernels are extension modules",
             "interpreted": "interpreted: pure Python and NumPy" + (
                 " (the GIL is forced off)" if pure.WITHOUT_GIL else " (MINIGRAD_PURE=1)" if pure.PURE else ""),
             "mixed": "mixed: some modules are compiled, some are not"}[pure.mode()]
