@@ -38,7 +38,7 @@ PLAIN = [group for group in os.environ.get("MINIGRAD_PLAIN", "").split(",") if g
 if not set(PLAIN) <= set(GROUPS):
     raise SystemExit(f"MINIGRAD_PLAIN={','.join(PLAIN)}: the groups are {', '.join(GROUPS)}")
 # Interpreted only: what a user's debugger or a spare moment reads, and what gains nothing from C.
-INTERPRETED = {"__init__", "capi", "late", "locks", "method_checks", "ownership", "private", "summary", "upcalls"}
+INTERPRETED = {"__init__", "capi", "locks", "method_checks", "ownership", "private", "summary", "upcalls"}
 
 # The files of rules that are compiled: what small networks run. The others run interpreted, and take as long as if compiled
 # (measured: within 2%), because they mostly call NumPy and the core.
@@ -99,9 +99,8 @@ def optimization(path):
     """
     if "MINIGRAD_OPTIMIZE" in os.environ:
         return os.environ["MINIGRAD_OPTIMIZE"]
-    if path.parts[1] == "ops":
-        return "-O1"
-    return "-O1" if path.stem in RARE or "cuda" in path.parts or (PLAIN and path.parts[1] == "_core") else "-O3"
+    seldom = path.stem in RARE or "cuda" in path.parts or (PLAIN and path.parts[1] == "_core")
+    return "-O1" if seldom or path.parts[1] == "ops" else "-O3"
 
 
 def extensions():
@@ -114,8 +113,8 @@ def extensions():
     openmp = ["-fopenmp"] if sys.platform == "linux" and compiles("-fopenmp", "omp.h") else []
     windows = sys.platform == "win32"
     standard = ["/std:c11"]     # MSVC's default is older, and has no `restrict`
-    sources = [path for folder in ("_core", "ops") for path in Path("minigrad", folder).rglob("*.py")
-               if path.stem not in INTERPRETED and (path.parts[1] == "_core" or path.stem in OFTEN)]
+    sources = [path for path in Path("minigrad/_core").rglob("*.py") if path.stem not in INTERPRETED]
+    sources += [path for path in Path("minigrad/ops").rglob("*.py") if path.stem in OFTEN]
     sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
                 *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]
     shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"],
@@ -175,7 +174,6 @@ class BuildExtensions(build_ext):
         target = Path(self.get_ext_fullpath("minigrad._built")).with_name("_built.json")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps(built, indent=1))
-
 
     def remove_others(self):
         """Remove what earlier builds made of modules that are no longer compiled: Python would load it instead of the source."""

@@ -6,7 +6,7 @@ Read before: ``_launch.py``. Read next: ``_group.py``, ``_collectives.py``.
 import datetime
 import os
 
-from minigrad._build.config import set_num_threads
+from minigrad._build.config import available_cpus, get_num_threads, set_num_threads
 from minigrad.distributed import _launch
 from minigrad.distributed._errors import DistBackendError, NoGroupError
 from minigrad.distributed._group import ProcessGroup, outside
@@ -63,8 +63,8 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
         group_name, pg_options, device_id: of no use here.
 
     A program that was not started by mpiexec runs as one rank, and a warning says so. From here on, an error that ends one
-    rank ends all of them. Of several ranks each computes with one thread, as with torchrun, unless OMP_NUM_THREADS is set;
-    `mg.set_num_threads` changes it.
+    rank ends all of them. Of several ranks each computes with one thread, as with torchrun, unless OMP_NUM_THREADS or
+    `mg.set_num_threads` says otherwise.
 
     Raises:
         RuntimeError: it was called before; the number of ranks is another; or MPI is not there.
@@ -88,7 +88,7 @@ def init_process_group(backend=None, init_method=None, timeout=None, world_size=
                                fix=f"mpiexec -n {max(world_size, 1)} python train.py, and leave out rank= and world_size=")
     if communicator is not None and size > 1:
         _launch.abort_on_errors(communicator)
-        if "OMP_NUM_THREADS" not in os.environ:     # all cores for each rank would make all of them slow
+        if "OMP_NUM_THREADS" not in os.environ and get_num_threads() == available_cpus():     # that would make all ranks slow
             set_num_threads(1)
     seconds = (DEFAULT_TIMEOUT if timeout is None else timeout).total_seconds()
     GroupMember.WORLD = ProcessGroup(communicator, list(range(size)), seconds)

@@ -59,6 +59,11 @@ def watched(page, site):
     return wrong
 
 
+def sticking_out(page):
+    """How many pixels a page is wider than its window."""
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages(site, browser, width, scheme):
@@ -67,7 +72,7 @@ def test_pages(site, browser, width, scheme):
         page = context.new_page()
         wrong = watched(page, site)
         page.goto(site + name, wait_until="load")
-        out = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        out = sticking_out(page)
         assert out <= 0, f"{name} is {out} pixels wider than a screen of {width}"
         assert not wrong, f"{name}: {wrong}"
         page.close()
@@ -215,7 +220,7 @@ def test_a_page(site, browser, name):
     page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
     for width in (390, 1400):
         page.set_viewport_size({"width": width, "height": 900})
-        out = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        out = sticking_out(page)
         assert out <= 0, f"{out} pixels wider than a screen of {width}"
     for scheme, options in (("light", {}), ("dark", {"runOnly": ["color-contrast"]})):
         page.emulate_media(color_scheme=scheme)

@@ -61,6 +61,8 @@ def check(values, found, prefix, path):
         except (KeyError, IndexError, TypeError):
             raise AutogradError("MG-E403", f"Missing key in checkpoint state_dict: {name}.", found=path,
                                 fix="load into the same names as those that were saved") from None
+        if hasattr(value, "load_state_dict"):
+            continue
         if isinstance(value, (dict, list)):
             check(value, new, f"{name}.", path)
         elif isinstance(value, Tensor) and isinstance(new, Tensor) and value.shape != new.shape:
