@@ -202,7 +202,7 @@ for k in (1, 2, 4, 8, 16, 32, 64):
 # segments, the square root of 64. One part of the sum, the inputs of segments, rises; the other, the inside of one segment,
 # falls.](pictures/root-n.svg)
 #
-# | $n$ | kept without | kept with $\sqrt n$ segments |
+# | layers, $n$ | kept without | kept with $\sqrt n$ segments |
 # |---|---|---|
 # | 64 | 64 | 15 |
 # | 400 | 400 | 39 |
