@@ -1,6 +1,8 @@
 """The installation: the mode, the modules that an import loads, and the detection of stale or missing modules."""
 
+import ast
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -216,6 +218,18 @@ def test_binaries_of_another_python(copied):
 
 
 @compiled
+def test_rules_that_are_not_compiled_take_nothing_from_c():
+    """In the compiled build a C function of the core cannot be imported by a file that is not compiled."""
+    setup = (PACKAGE.parent / "setup.py")
+    if not setup.exists():
+        pytest.skip("needs setup.py")
+    often = re.search(r"^OFTEN = (\{.*?\})", setup.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert often
+    names = ast.literal_eval(often[1])
+    others = [path for path in (PACKAGE / "ops").rglob("*.py") if path.stem not in names]
+    assert others and [str(path) for path in others if "cython.cimports" in path.read_text("utf-8")] == []
+
+
 def test_build_notes_every_module():
     """_built.json has the fingerprint of each binary, so that a stale binary is found."""
     built = _pure.built_from()
