@@ -20,6 +20,9 @@ cdef extern from "loops.h" nogil:
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     ctypedef void (*mg_choice)(const char *, const void *, const void *, void *, Py_ssize_t)
     const mg_choice mg_choice_loops[2][2][2]
+    ctypedef void (*mg_compare)(const void *, const void *, char *, Py_ssize_t)
+    const mg_compare mg_compare_loops[][2][2]
+    int MG_C_eq, MG_C_ne, MG_C_lt, MG_C_le, MG_C_gt, MG_C_ge
     void mg_run_choice(mg_choice, const char *, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     int MG_PARALLEL
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
@@ -36,6 +39,8 @@ cdef enum:
     VS = 1
     SV = 2
     FUNCTIONS = 6   # as many as MG_L_...
+    MOST_SPREAD = 8     # dimensions of a result whose operands broadcast
+    EXACT = 1 << 24     # integers up to here are float32 as well
     FEW = 8     # elements up to which libm's functions are as fast as NumPy's loops
 
 
@@ -54,28 +59,153 @@ cdef object run(int op, int kind, int layout, ndarray like, char *x, char *y):
     return z
 
 
-cdef object run_rows(int op, int kind, int layout, ndarray like, ndarray row, npy_intp width):
-    """z = x op y, where one operand is a row of `width` elements that repeats."""
-    cdef ndarray z = fresh(ndim(like), dims(like), typenum(like))
-    cdef Py_ssize_t k, bytes = width * item_size(kind), n = size(z) // width if width else 0
-    cdef mg_binary loop = mg_binary_loops[op][kind][VV]
-    cdef char *p = data(like)
-    cdef char *q = data(row)
-    cdef char *r = data(z)
-    with nogil:
-        if layout == VS:
-            for k in range(n):
-                loop(p + k * bytes, q, r + k * bytes, width)
-        else:
-            for k in range(n):
-                loop(q, p + k * bytes, r + k * bytes, width)
+# An operand that is not simply a row-major array of the result's shape: where it begins, its steps in bytes for each dimension
+# of the result, 0 where it repeats, and the value of a Python number.
+cdef struct Strided:
+    char *start
+    npy_intp steps[MOST_SPREAD]
+    float single
+    double number
+
+
+# 0 for an aligned array of float32 with at most MOST_SPREAD dimensions and any strides, 1 for float64, -1 for anything else.
+cdef inline int kind_of(object x) noexcept:
+    if type(x) is not ndarray or ndim(<ndarray>x) > MOST_SPREAD or not has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) \
+            or not native(<ndarray>x):
+        return -1
+    return 0 if typenum(<ndarray>x) == NPY_FLOAT32 else 1 if typenum(<ndarray>x) == NPY_FLOAT64 else -1
+
+
+# Whether two arrays of one kind have the same shape and both go through memory by columns, such as gradients of a weight that is
+# used transposed.
+cdef inline bint by_columns(ndarray x, ndarray y) noexcept:
+    return (ndim(x) == ndim(y) and same_dims(dims(x), dims(y), ndim(x)) and has_flags(x, cnp.NPY_ARRAY_F_CONTIGUOUS)
+            and has_flags(y, cnp.NPY_ARRAY_F_CONTIGUOUS))
+
+
+cdef bint widen(object x, int *nd, npy_intp *d) noexcept:
+    """Broadcast the shape of `x` and the shape in `d`, which has `nd` dimensions. Returns whether that is possible."""
+    cdef int n = ndim(<ndarray>x), i, more = n - nd[0]
+    cdef npy_intp one
+    if more > 0:
+        for i in range(n - 1, -1, -1):
+            d[i] = d[i - more] if i >= more else 1
+        nd[0] = n
+    for i in range(n):
+        one = dims(<ndarray>x)[i]
+        if one != 1:
+            if d[nd[0] - n + i] == 1:
+                d[nd[0] - n + i] = one
+            elif d[nd[0] - n + i] != one:
+                return False
+    return True
+
+
+cdef bint locate(object x, int kind, int nd, npy_intp *d, Strided *at) except -1:
+    """Set `at` for the operand `x` of a result of shape `d`. False if its memory is in another order than its dimensions."""
+    cdef int i, lead
+    cdef npy_intp step, before = 0
+    if type(x) is ndarray:
+        lead = nd - ndim(<ndarray>x)
+        at.start = data(<ndarray>x)
+        for i in range(nd):
+            at.steps[i] = step = 0 if i < lead or dims(<ndarray>x)[i - lead] == 1 else strides(<ndarray>x)[i - lead]
+            if step < 0 or (step > before > 0):
+                return False
+            if step > 0:
+                before = step
+        return True
+    at.number = x
+    at.single = <float>at.number
+    at.start = <char *>&at.single if kind == 0 else <char *>&at.number
+    for i in range(nd):
+        at.steps[i] = 0
+    return True
+
+
+cdef void run_spread(mg_binary loop, int nd, npy_intp *n, npy_intp *x_steps, npy_intp *y_steps, char *x, char *y, char *z,
+                     int width) noexcept nogil:
+    """Run the loop over the first dimension, for each place in the others. The first dimension is the innermost."""
+    cdef npy_intp place[MOST_SPREAD]
+    cdef int i
+    for i in range(nd):
+        place[i] = 0
+    while True:
+        loop(x, y, z, n[0])
+        z += n[0] * width
+        i = 1
+        while i < nd:
+            place[i] += 1
+            x += x_steps[i]
+            y += y_steps[i]
+            if place[i] < n[i]:
+                break
+            x -= n[i] * x_steps[i]
+            y -= n[i] * y_steps[i]
+            place[i] = 0
+            i += 1
+        if i >= nd:
+            return
+
+
+cdef object spread(int op, int kind, object x, object y, ndarray z):
+    """z = x op y for operands that broadcast, or repeat their elements as an expanded gradient does, for numbers, and by columns.
+
+    `z` is the result, or None to make it. Returns None if NumPy has to do it.
+    """
+    cdef npy_intp d[MOST_SPREAD]
+    cdef npy_intp n[MOST_SPREAD]
+    cdef npy_intp x_steps[MOST_SPREAD]
+    cdef npy_intp y_steps[MOST_SPREAD]
+    cdef Strided p, q
+    cdef int nd = 0, i, k = -1, width = item_size(kind)
+    cdef npy_intp total = 1
+    cdef char *r
+    cdef mg_binary loop
+    if z is None and type(x) is ndarray and type(y) is ndarray and by_columns(<ndarray>x, <ndarray>y):
+        z = empty(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x), 1)
+        mg_run_binary(mg_binary_loops[op][kind][VV], data(<ndarray>x), data(<ndarray>y), data(z), size(z), width, 1, 1, 1)
+        return z
+    if type(x) is ndarray and not widen(x, &nd, d):
+        return None
+    if type(y) is ndarray and not widen(y, &nd, d):
+        return None
+    if not locate(x, kind, nd, d, &p) or not locate(y, kind, nd, d, &q):
+        return None
+    for i in range(nd - 1, -1, -1):         # dimensions through which both go in one step become one dimension
+        total *= d[i]
+        if d[i] == 1:
+            continue
+        if k >= 0 and p.steps[i] == x_steps[k] * n[k] and q.steps[i] == y_steps[k] * n[k]:
+            n[k] *= d[i]
+            continue
+        k += 1
+        n[k], x_steps[k], y_steps[k] = d[i], p.steps[i], q.steps[i]
+    if k < 0:
+        k, n[0], x_steps[0], y_steps[0] = 0, 1, width, width
+    if not (x_steps[0] == width and (y_steps[0] == width or y_steps[0] == 0)) and not (x_steps[0] == 0 and y_steps[0] == width):
+        return None
+    if z is None:
+        z = fresh(nd, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+    if total == 0:
+        return z
+    loop = mg_binary_loops[op][kind][SV if x_steps[0] == 0 else VS if y_steps[0] == 0 else VV]
+    r = data(z)
+    if total < MG_PARALLEL:
+        run_spread(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
+    else:
+        with nogil:
+            run_spread(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
     return z
 
 
+cdef inline bint is_number(object x) noexcept:
+    return type(x) is float or type(x) is int
+
+
 cdef object binary(int op, object x, object y, str twin):
-    cdef int kind = easy(x), other
+    cdef int kind = easy(x)
     cdef ndarray a, b
-    cdef npy_intp width
     cdef float f
     cdef double d
     if kind >= 0:
@@ -89,27 +219,20 @@ cdef object binary(int op, object x, object y, str twin):
                     return run(op, kind, VS, a, data(a), data(b))
                 if ndim(a) == 0:
                     return run(op, kind, SV, b, data(a), data(b))
-                width = row_of(a, b)
-                if width > 0:
-                    return run_rows(op, kind, VS, a, b, width)
-                width = row_of(b, a)
-                if width > 0:
-                    return run_rows(op, kind, SV, b, a, width)
-        elif type(y) is float or type(y) is int:
+        elif is_number(y):
             d = y
             if kind == 1:
                 return run(op, kind, VS, a, data(a), <char *>&d)
             f = <float>d
             return run(op, kind, VS, a, data(a), <char *>&f)
-    elif type(x) is float or type(x) is int:
-        kind = easy(y)
+    kind = kind_of(x)
+    if kind_of(y) == kind if kind >= 0 and not is_number(y) else is_number(x if kind < 0 else y):
+        if kind < 0:
+            kind = kind_of(y)
         if kind >= 0:
-            b = <ndarray>y
-            d = x
-            if kind == 1:
-                return run(op, kind, SV, b, <char *>&d, data(b))
-            f = <float>d
-            return run(op, kind, SV, b, <char *>&f, data(b))
+            z = spread(op, kind, x, y, None)
+            if z is not None:
+                return z
     return getattr(numpy_ref, twin)(x, y)
 
 
@@ -268,6 +391,10 @@ def pow(x, y):
 
 
 def neg(x):
+    if easy(x) < 0 and kind_of(x) >= 0:         # an expanded gradient, or a view
+        z = spread(MG_B_mul, kind_of(x), x, -1.0, None)
+        if z is not None:
+            return z
     return unary(MG_U_neg, x, "neg")
 
 
@@ -339,45 +466,100 @@ def sigmoid(x):
     return unary(MG_U_sigmoid, x, "sigmoid")
 
 
+cdef void add_into(char *x, char *y, Py_ssize_t n, int kind) noexcept:
+    """x += y"""
+    cdef mg_binary loop = mg_binary_loops[MG_B_add][kind][VV]
+    if n < MG_PARALLEL:         # other threads get no turn for so few numbers: that would take longer than the sum
+        loop(x, y, x, n)
+    else:
+        with nogil:
+            mg_run_binary(loop, x, y, x, n, item_size(kind), 1, 1, threads)
+
+
 def accumulate(x, y):
-    cdef int kind = easy(x)
+    cdef int kind = kind_of(x)
     cdef ndarray a, b
-    cdef char *p
-    cdef char *q
-    cdef Py_ssize_t n
-    if kind < 0 or easy(y) != kind:
+    if kind < 0 or kind_of(y) != kind:
         return numpy_ref.accumulate(x, y)
     a = <ndarray>x
     b = <ndarray>y
     if not (has_flags(a, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE)
             and ndim(a) == ndim(b) and same_dims(dims(a), dims(b), ndim(a))):
         return False
-    p = data(a)
-    q = data(b)
-    n = size(a)
-    with nogil:
-        mg_run_binary(mg_binary_loops[MG_B_add][kind][VV], p, q, p, n, item_size(kind), 1, 1, threads)
-    return True
+    if (easy(x) >= 0 and easy(y) >= 0) or by_columns(a, b):
+        add_into(data(a), data(b), size(a), kind)
+        return True
+    # x owns its memory, so y is no view of it
+    return (easy(x) >= 0 and spread(MG_B_add, kind, x, y, a) is not None) or numpy_ref.accumulate(x, y)
 
 
 def add_(x, y):
     cdef int kind = easy(x)
     cdef ndarray a, b
-    cdef char *p
-    cdef char *q
-    cdef Py_ssize_t n
     if kind >= 0 and easy(y) == kind:
         a = <ndarray>x
         b = <ndarray>y
         if has_flags(a, cnp.NPY_ARRAY_WRITEABLE) and ndim(a) == ndim(b) \
                 and same_dims(dims(a), dims(b), ndim(a)):
-            p = data(a)
-            q = data(b)
-            n = size(a)
-            with nogil:
-                mg_run_binary(mg_binary_loops[MG_B_add][kind][VV], p, q, p, n, item_size(kind), 1, 1, threads)
+            add_into(data(a), data(b), size(a), kind)
             return None
     numpy_ref.add_(x, y)
+
+
+# ---- comparisons ------------------------------------------------------------------------------------------------------
+
+
+cdef object compare(int op, object x, object y, str twin):
+    cdef int kind = easy(x), layout = VV
+    cdef ndarray a, z
+    cdef double number
+    cdef float single
+    cdef char *q
+    cdef char *r
+    cdef npy_intp n
+    if kind >= 0:
+        a = <ndarray>x
+        q = NULL
+        if type(y) is float or (type(y) is int and -EXACT <= y <= EXACT):
+            number, layout = y, VS
+            single = <float>number
+            q = <char *>&single if kind == 0 else <char *>&number
+        elif easy(y) == kind and ndim(<ndarray>y) == ndim(a) and same_dims(dims(<ndarray>y), dims(a), ndim(a)):
+            q = data(<ndarray>y)
+        if q != NULL:
+            z = empty(ndim(a), dims(a), cnp.NPY_BOOL, 0)
+            n, r = size(a), data(z)
+            if n < MG_PARALLEL:
+                mg_compare_loops[op][kind][layout](data(a), q, r, n)
+            else:
+                with nogil:
+                    mg_compare_loops[op][kind][layout](data(a), q, r, n)
+            return z
+    return getattr(numpy_ref, twin)(x, y)
+
+
+def eq(x, y):
+    return compare(MG_C_eq, x, y, "eq")
+
+
+def ne(x, y):
+    return compare(MG_C_ne, x, y, "ne")
+
+
+def lt(x, y):
+    return compare(MG_C_lt, x, y, "lt")
+
+
+def le(x, y):
+    return compare(MG_C_le, x, y, "le")
+
+
+def gt(x, y):
+    return compare(MG_C_gt, x, y, "gt")
+
+
+def ge(x, y):
+    return compare(MG_C_ge, x, y, "ge")
 
 
 # ---- choices ----------------------------------------------------------------------------------------------------------

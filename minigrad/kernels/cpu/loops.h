@@ -101,6 +101,26 @@ static const mg_choice mg_choice_loops[2][2][2] = {
     {{mg_where_vv_f32, mg_where_vs_f32}, {mg_where_sv_f32, mg_where_ss_f32}},
     {{mg_where_vv_f64, mg_where_vs_f64}, {mg_where_sv_f64, mg_where_ss_f64}}};
 
+/* z = whether x and y compare so, for two arrays (VV) or an array and a number (VS) */
+typedef void (*mg_compare)(const void *, const void *, char *, mg_size);
+#define MG_COMPARE_LOOPS(name, T, suffix, relation)                                                \
+    MG_SIMD static void mg_##name##_vv_##suffix(const void *x, const void *y, char *restrict z, mg_size n) { \
+        const T *p = (const T *)x, *q = (const T *)y;                                              \
+        for (mg_size i = 0; i < n; i++) z[i] = p[i] relation q[i];                                 \
+    }                                                                                              \
+    MG_SIMD static void mg_##name##_vs_##suffix(const void *x, const void *y, char *restrict z, mg_size n) { \
+        const T *p = (const T *)x; const T b = *(const T *)y;                                      \
+        for (mg_size i = 0; i < n; i++) z[i] = p[i] relation b;                                    \
+    }
+#define MG_COMPARE_TABLE(X) X(eq, 0, ==) X(ne, 1, !=) X(lt, 2, <) X(le, 3, <=) X(gt, 4, >) X(ge, 5, >=)
+#define MG_DEFINE_COMPARE(name, number, relation)                                                  \
+    MG_COMPARE_LOOPS(name, float, f32, relation) MG_COMPARE_LOOPS(name, double, f64, relation)
+MG_COMPARE_TABLE(MG_DEFINE_COMPARE)
+/* [op][0: float, 1: double][0: VV, 1: VS] */
+#define MG_COMPARE_ENTRY(name, number, relation)                                                   \
+    [number] = {{mg_##name##_vv_f32, mg_##name##_vs_f32}, {mg_##name##_vv_f64, mg_##name##_vs_f64}},
+static const mg_compare mg_compare_loops[][2][2] = {MG_COMPARE_TABLE(MG_COMPARE_ENTRY)};
+
 #define MG_DEFINE_BINARY(name, number, f, d) MG_BINARY_LOOPS(name, float, f32, f) MG_BINARY_LOOPS(name, double, f64, d)
 #define MG_DEFINE_UNARY(name, number, f, d) MG_UNARY_LOOPS(name, float, f32, f) MG_UNARY_LOOPS(name, double, f64, d)
 MG_BINARY_TABLE(MG_DEFINE_BINARY)
@@ -121,7 +141,8 @@ static const mg_unary mg_libm_loops[][2] = {MG_LIBM_TABLE(MG_UNARY_ENTRY)};
 #define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
 #define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
 #define MG_LIBM_NUMBER(name, number, f, d) MG_L_##name = number,
-enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_LIBM_TABLE(MG_LIBM_NUMBER) MG_NUMBERS_END };
+#define MG_COMPARE_NUMBER(name, number, relation) MG_C_##name = number,
+enum { MG_COMPARE_TABLE(MG_COMPARE_NUMBER) MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_LIBM_TABLE(MG_LIBM_NUMBER) MG_NUMBERS_END };
 
 /* The number of elements from which threads share a loop, and the number that a thread takes at a time. */
 #define MG_PARALLEL 65536

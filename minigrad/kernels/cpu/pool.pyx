@@ -10,8 +10,8 @@ The next kernel that needs that shape takes the array out again (`fresh`).
     large arrays    bin = hash(bytes)           the top one gets the new shape, so that a bin needs few arrays and little memory
 
 A bin takes only row-major arrays that own their memory and that nothing else refers to. A view, a memoryview or another library's
-tensor on the memory refers to the array, and so keeps it out of the bins. The bins are bounded: a few arrays each, and `LIMIT`
-bytes in all.
+tensor on the memory refers to the array, and so keeps it out of the bins. The bins are bounded: `DEPTH` small arrays of at most
+`SHARE` bytes each, or a few large ones, and `LIMIT` bytes in all.
 
 Python code cannot call `recycle`, since it would still refer to the array. The core gets the function's address in a capsule,
 `RECYCLE`.
@@ -67,7 +67,8 @@ cdef extern from *:
 cdef enum:
     MOST_SHELL_DIMS = 4
     BINS = 64
-    DEPTH = 256
+    DEPTH = 4096
+    SHARE = 1 << 24         # bytes in a bin
     LARGE = 1 << 16         # an array of LARGE / 4 elements or more is large
     FEW = 4                 # large arrays in a bin
 
@@ -186,7 +187,7 @@ cdef void keep(ndarray a) noexcept:
     bytes = nbytes(a)
     few = size(a) >= LARGE >> 2
     bin = bin_of_bytes(bytes) if few else bin_of_shape(ndim(a), dims(a), typenum(a))
-    if bin.count >= (FEW if few else DEPTH) or held + bytes > limit or weakly_held(a) \
+    if bin.count >= (FEW if few else DEPTH) or (not few and bin.count * bytes >= SHARE) or held + bytes > limit or weakly_held(a) \
             or not has_flags(a, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE):
         return
     Py_INCREF(a)

@@ -1,0 +1,76 @@
+"""Elementwise kernels on operands that broadcast, repeat or go through memory by columns, against NumPy: values and strides."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minigrad.kernels import CPU, numpy_ref
+
+BINARY = ["add", "sub", "rsub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge"]
+
+
+@st.composite
+def operand(draw, shape, dtype):
+    """An array that broadcasts to `shape`, in one of several layouts, or a number."""
+    if draw(st.integers(0, 5)) == 0:
+        return draw(st.sampled_from([2, -1.5, 0.0, float("inf"), float("nan"), 3]))
+    own = [1 if draw(st.booleans()) else size for size in shape[draw(st.integers(0, len(shape))):]]
+    x = np.random.default_rng(draw(st.integers(0, 9))).standard_normal(own).astype(dtype)
+    layout = draw(st.sampled_from(["rows", "expanded", "columns", "gaps", "reversed"]))
+    if layout == "expanded":
+        return np.broadcast_to(x, shape)
+    if layout == "columns":
+        return np.asfortranarray(x)
+    if layout == "gaps" and x.ndim:
+        return np.repeat(x, 2, axis=-1)[..., ::2]
+    if layout == "reversed" and x.ndim:
+        return x[::-1]
+    return x
+
+
+@settings(max_examples=400)
+@given(st.data(), st.lists(st.sampled_from([0, 1, 1, 2, 3, 5]), max_size=5), st.sampled_from(["f4", "f8"]), st.sampled_from(BINARY))
+def test_two_operands(data, shape, dtype, name):
+    x, y = data.draw(operand(shape, dtype)), data.draw(operand(shape, dtype))
+    if not isinstance(x, np.ndarray) and not isinstance(y, np.ndarray):
+        return
+    with np.errstate(all="ignore"):
+        found, expected = getattr(CPU, name)(x, y), getattr(numpy_ref, name)(x, y)
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    assert np.array_equal(found, expected, equal_nan=True)
+    if found.size > 1:
+        assert [s for s, n in zip(found.strides, found.shape) if n > 1] == [s for s, n in zip(expected.strides, found.shape) if n > 1]
+
+
+@settings(max_examples=100)
+@given(st.data(), st.lists(st.sampled_from([1, 2, 3]), max_size=4), st.sampled_from(["f4", "f8"]))
+def test_neg(data, shape, dtype):
+    x = data.draw(operand(shape, dtype))
+    if isinstance(x, np.ndarray):
+        assert np.array_equal(CPU.neg(x), numpy_ref.neg(x)) and np.array_equal(np.signbit(CPU.neg(x)), np.signbit(-x))
+
+
+@pytest.mark.parametrize("x", [np.zeros((3, 2), "f4"), np.zeros((3, 2), "f8", order="F"), np.zeros((), "f4")])
+def test_accumulate(x):
+    """Into an array of its own memory: rows, columns, and an expanded gradient, which has the elements of one number."""
+    layouts = [np.ones_like(x), np.asfortranarray(np.ones_like(x)), np.broadcast_to(x.dtype.type(1), x.shape)]
+    for y in layouts:
+        before = x.copy()
+        assert CPU.accumulate(x, y) in (True, False)
+        assert np.array_equal(x, before) or np.array_equal(x, before + 1)
+    assert CPU.accumulate(x, np.ones_like(x))
+    assert not CPU.accumulate(x[:1] if x.ndim else x[...], np.ones_like(x[:1] if x.ndim else x)), "a view shares its memory"
+
+
+def test_many_dimensions():
+    """More than C has room for: NumPy does it."""
+    x = np.arange(2.0).reshape([1] * 11 + [2])
+    assert np.array_equal(CPU.add(x, np.ones([3] + [1] * 11)), x + np.ones([3] + [1] * 11))
+
+
+@pytest.mark.parametrize("number", [2 ** 24 + 1, 10 ** 30, -(2 ** 70)])
+def test_comparison_with_a_large_integer(number):
+    x = np.array([float(number), 0.0], np.float32)
+    for name in ("eq", "lt", "ge"):
+        assert np.array_equal(getattr(CPU, name)(x, number), getattr(numpy_ref, name)(x, number))
