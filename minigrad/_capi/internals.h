@@ -67,6 +67,48 @@ static inline void mg_inherit_dealloc(PyObject *cls, PyTypeObject *base) {
     if (sub->tp_basicsize == base->tp_basicsize && sub->tp_finalize == base->tp_finalize) sub->tp_dealloc = base->tp_dealloc;
 }
 
+/* Make the instances of `cls` from dead ones. `cls` is a Python class that adds no field to its base, which the collector tracks.
+   See Note [Dead tensors] in tensor.py. */
+#ifndef Py_GIL_DISABLED
+#define MG_MOST_KEPT 16384
+static PyObject *mg_kept[MG_MOST_KEPT];
+static int mg_kept_count;
+static destructor mg_base_dealloc;
+
+static inline PyObject *mg_alloc_kept(PyTypeObject *cls, Py_ssize_t items) {
+    if (mg_kept_count == 0) return PyType_GenericAlloc(cls, items);
+    PyObject *o = mg_kept[--mg_kept_count];
+    memset((char *)o + sizeof(PyObject), 0, cls->tp_basicsize - sizeof(PyObject));
+    PyObject_Init(o, cls);
+    PyObject_GC_Track(o);
+    return o;
+}
+static inline void mg_free_kept(void *o) {
+    if (mg_kept_count < MG_MOST_KEPT) mg_kept[mg_kept_count++] = (PyObject *)o;
+    else PyObject_GC_Del(o);
+}
+static inline void mg_dealloc_kept(PyObject *o) {       /* also for a subclass: Python calls it for the part of `cls` */
+    PyTypeObject *cls = Py_TYPE(o);
+    if (cls->tp_finalize && cls->tp_dealloc == mg_dealloc_kept && PyObject_CallFinalizerFromDealloc(o)) return;
+    PyObject_GC_UnTrack(o);
+    Py_TRASHCAN_BEGIN(o, mg_dealloc_kept)
+    mg_base_dealloc(o);
+    Py_DECREF(cls);
+    Py_TRASHCAN_END
+}
+static inline void mg_keep_instances(PyObject *cls) {
+    PyTypeObject *c = (PyTypeObject *)cls, *base = c->tp_base;
+    while (base->tp_dealloc == c->tp_dealloc) base = base->tp_base;      /* the nearest that is not a Python class */
+    if (c->tp_basicsize != base->tp_basicsize || PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || mg_base_dealloc) return;
+    mg_base_dealloc = base->tp_dealloc;
+    c->tp_dealloc = mg_dealloc_kept;
+    c->tp_alloc = mg_alloc_kept;
+    c->tp_free = mg_free_kept;
+}
+#else
+static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
+#endif
+
 /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in operators.py. */
 static inline void mg_inherit_number_slots(PyObject *cls, PyTypeObject *base) {
     PyTypeObject *sub = (PyTypeObject *)cls;
@@ -100,6 +142,7 @@ static inline int mg_found_in_class(PyObject *o, PyObject *name) { return _PyTyp
 #else
 static inline void mg_inherit_dealloc(PyObject *cls, PyTypeObject *base) { (void)cls; (void)base; }
 static inline void mg_inherit_number_slots(PyObject *cls, PyTypeObject *base) { (void)cls; (void)base; }
+static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
 static inline void mg_set_traverse(PyTypeObject *cls, traverseproc traverse) { (void)cls; (void)traverse; }
 static inline void mg_set_getattr(PyObject *cls, getattrofunc function) { (void)cls; (void)function; }
 static inline void mg_set_call(PyObject *cls, ternaryfunc function) { (void)cls; (void)function; }

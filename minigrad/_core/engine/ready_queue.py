@@ -18,6 +18,8 @@ def push_ready(heap, node):
     sift_up(heap, len(heap) - 1, node)
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 def pop_ready(heap):
     """Remove the node that runs first from the heap, which must not be empty, and return it."""
     top = cython.cast(Node, heap[0])
@@ -41,6 +43,8 @@ def pop_ready(heap):
     return top
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 @cython.cfunc
 def sift_up(heap: list, hole: cython.Py_ssize_t, node: Node) -> object:
     """Put `node` into the hole of the heap, or move it further up."""

@@ -20,12 +20,12 @@ Note [Stealing a gradient]
 Mirrors ``torch/csrc/autograd/functions/accumulate_grad.{h,cpp}``. Read next: ``../README.md``.
 """
 
-import weakref
 from _thread import RLock  # what threading.RLock() makes, by way of a Python function
 
 import cython
+import numpy as np
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import reference_count
+from cython.cimports.minigrad._core.graph.capi import is_c_contiguous, owns_rows, reference_count, referent, weak_reference
 from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks
 from cython.cimports.minigrad._core.graph.metadata import make_meta
 from cython.cimports.minigrad._core.graph.node import clear_node
@@ -51,7 +51,7 @@ LAST = 0xFFFFFFFFFFFFFFFF
 IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
 HOW = ("in place", "stolen", "copied")
 switches = cython.declare(Switches, _switches)
-new_reference = cython.declare(object, weakref.ref)
+ndarray = cython.declare(object, np.ndarray)
 # Interpreted, two threads might make two nodes for one leaf. See Note [Two threads, one table of hooks].
 _making = new_lock()
 
@@ -205,7 +205,7 @@ def choose_grad_dtype(leaf, dtype):
     extra = leaf.extras()
     extra.chose_grad_dtype = True
     extra.grad_dtype = dtype
-    node = None if extra.accumulator is None else extra.accumulator()
+    node = None if extra.accumulator is None else referent(extra.accumulator)
     if node is not None:
         cython.cast(Node, node).meta = gradient_meta(leaf)
 
@@ -223,7 +223,11 @@ def steal(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
             return None
     elif not is_exclusive(grad):
         return None
-    if not kernels.owns(tensor._array) or not (kernels.obeys_layout(tensor._array, leaf._array) or not current().grad_layout):
+    mine, theirs = tensor._array, leaf._array
+    # the usual case, without the time of two calls of kernels
+    by_rows: cython.bint = (type(mine) is ndarray and type(theirs) is ndarray and owns_rows(mine) and is_c_contiguous(theirs)
+                            and (tensor._meta is leaf._meta or tensor._meta.shape == leaf._meta.shape))
+    if not by_rows and (not kernels.owns(mine) or not (kernels.obeys_layout(mine, theirs) or not current().grad_layout)):
         return None
     if grad._view:
         tensor._counter = None      # only the view has it now, and the view is about to be freed
@@ -271,7 +275,7 @@ def grad_accumulator(leaf):
         return None
     extra = leaf._extra
     if extra is not None and extra.accumulator is not None:
-        node = extra.accumulator()
+        node = referent(extra.accumulator)
         if node is not None:
             return node
     if cython.compiled:     # See Note [Two threads, one table of hooks]
@@ -285,7 +289,7 @@ def find_accumulator(leaf):
     """`grad_accumulator`; for a leaf that no longer requires a gradient, the node that a graph still holds, or None."""
     node = grad_accumulator(leaf)
     extra = cython.cast(TensorBase, leaf, typecheck=True)._extra
-    return node if node is not None or extra is None or extra.accumulator is None else extra.accumulator()
+    return node if node is not None or extra is None or extra.accumulator is None else referent(extra.accumulator)
 
 
 @cython.cfunc
@@ -297,8 +301,8 @@ def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     node.meta = gradient_meta(leaf)
     node.sequence = LAST
     node.hooked = bool(extra.hooks) or bool(extra.post_accumulate_hooks)
-    reference = new_reference(node)
-    other = None if extra.accumulator is None else extra.accumulator()
+    reference = weak_reference(node)
+    other = None if extra.accumulator is None else referent(extra.accumulator)
     if other is not None:
         return other
     extra.accumulator = reference

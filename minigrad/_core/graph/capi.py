@@ -5,6 +5,7 @@ Compiled, ``capi.pxd`` supplies them as inline C, and this file is not used. Int
 
 import sys
 from _thread import get_ident
+from weakref import ref as weak_reference
 
 from minigrad._core.graph.locks import registering
 
@@ -20,9 +21,12 @@ __all__ = [
     "inherit_dealloc",
     "inherit_number_slots",
     "is_c_contiguous",
+    "keep_instances",
     "named_subclass",
+    "owns_rows",
     "recycle",
     "reference_count",
+    "referent",
     "shape_key",
     "thread_id",
     "try_call1",
@@ -31,6 +35,7 @@ __all__ = [
     "try_call5",
     "try_call6",
     "type_number",
+    "weak_reference",
 ]
 
 
@@ -45,6 +50,10 @@ def check_signals():
 
 def inherit_dealloc(sub, base):
     """Free instances of `sub` like instances of `base`. Interpreted, there is nothing to do."""
+
+
+def keep_instances(cls):
+    """Make the instances of `cls` from dead ones. Interpreted, there is nothing to do."""
 
 
 def inherit_number_slots(sub, base):
@@ -93,6 +102,11 @@ def _alone():
 # Python 3.14, which lends some arguments instead of counting them.
 _made_by_the_call = 0
 _made_by_the_call = _alone() - 1
+
+
+def referent(reference):
+    """The object that a weak reference refers to, or None."""
+    return reference()
 
 
 def find_recycler(capsule):
@@ -146,3 +160,8 @@ def has_shape(array, shape):
 def is_c_contiguous(array):
     """Whether a NumPy array is writable and contiguous in row-major order."""
     return array.flags.carray
+
+
+def owns_rows(array):
+    """Whether a NumPy array is writable, contiguous in row-major order, and the owner of its memory."""
+    return array.flags.carray and array.flags.owndata and array.base is None

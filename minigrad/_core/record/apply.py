@@ -19,7 +19,7 @@ import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
 from cython.cimports.minigrad._core.graph.capi import try_call1, try_call2, try_call3, try_call5, try_call6
-from cython.cimports.minigrad._core.graph.metadata import Backend, Device, DType, Meta, backend_of, meta_of
+from cython.cimports.minigrad._core.graph.metadata import Backend, Device, DType, backend_of, meta_of
 from cython.cimports.minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.record.forward_ad import push_tangents
@@ -68,13 +68,7 @@ def binary(op, x, y):
                     return apply_mixed(op, state, (x, y))      # raises the error
                 out = wrap(array, a._meta)
                 if state.grad_enabled and op.differentiable:
-                    e = gradient_edge(a)
-                    f = gradient_edge(b)
-                    if (e is not None or f is not None) and not (a._inference and b._inference):
-                        record(op, state, (e is not None) | ((f is not None) << 1), 2, e, f, output_numbers(a, b),
-                               out, x, y, None)
-                    elif a._view or b._view:
-                        record_if_required(op, state, (x, y), (x, y), out, None)
+                    record_pair(op, state, a, b, out)
                 return out
             if a._meta.dtype is b._meta.dtype and a._meta.dtype.is_floating_point and a._meta.backend is b._meta.backend:
                 return broadcast(op, state, a, b)
@@ -94,6 +88,8 @@ def binary(op, x, y):
                 elif a._view:
                     record_if_required(op, state, (x, y), (x, y)[:op.inputs], out, None)
             return out
+    if op.commutative and is_plain(y) and not isinstance(x, TensorBase):
+        return binary(op, y, x)         # 2 * x is x * 2, as in PyTorch
     return apply_mixed(op, state, (x, y))
 
 
@@ -105,21 +101,22 @@ def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> obje
         return apply_mixed(op, state, (a, b))      # raises the error
     if op.result is not None:
         return wrap(array, meta_of(array, a._meta.device))
-    out = wrap(array, broadcast_meta(array, a._meta, b._meta))
+    out = wrap(array, meta_of(array, a._meta.device))
     if state.grad_enabled and op.differentiable:
-        record_if_required(op, state, (a, b), (a, b), out, None)
+        record_pair(op, state, a, b, out)
     return out
 
 
 @cython.cfunc
-def broadcast_meta(array, a: Meta, b: Meta) -> Meta:
-    """The metadata of a broadcast result: usually the same record as one of the operands has."""
-    size: cython.Py_ssize_t = array.size
-    if size == a.numel and a.ndim >= b.ndim and size > 0:
-        return a
-    if size == b.numel and b.ndim >= a.ndim and size > 0:
-        return b
-    return meta_of(array, a.device)
+def record_pair(op: Primitive, state: State, a: TensorBase, b: TensorBase, out: TensorBase) -> object:
+    """Record an op on two tensors if one of them requires a gradient."""
+    e = gradient_edge(a)
+    f = gradient_edge(b)
+    if (e is not None or f is not None) and not (a._inference and b._inference):
+        record(op, state, (e is not None) | ((f is not None) << 1), 2, e, f, output_numbers(a, b), out, a, b, None)
+    elif a._view or b._view:
+        record_if_required(op, state, (a, b), (a, b), out, None)
+    return None
 
 
 def unary(op, x):
@@ -152,7 +149,7 @@ def output_numbers(a: TensorBase, b: TensorBase) -> object:
 def apply_mixed(op, state, operands):
     """Run an elementwise op on any operands: tensors that broadcast, with mixed dtypes, and numbers."""
     if op.commutative and not isinstance(operands[0], TensorBase):
-        operands = (operands[1], operands[0])       # 2 * x is x * 2, as in PyTorch
+        operands = (operands[1], operands[0])
     if state.autocast is not None:
         operands = state.autocast.convert(op.name, operands)
     ranks = []

@@ -1,0 +1,110 @@
+"""Note [Dead tensors] in graph/tensor.py: tensors are made of the memory of dead ones, and nobody can tell."""
+
+import gc
+import weakref
+
+import pytest
+
+import minigrad as mg
+
+
+class Named(mg.Tensor):
+    """A subclass with a field of its own: its instances are not made of dead ones."""
+
+
+def test_fields_start_empty():
+    for _ in range(3):
+        x = mg.ones(3, requires_grad=True)
+        y = x[1:] * 2
+        y.register_hook(lambda g: g)
+        y.retain_grad()
+        y.sum().backward()
+        assert x.grad.tolist() == [0, 2, 2]
+        del x, y
+        z = mg.ones(3) + 1
+        assert z.grad is None and z.grad_fn is None and z.is_leaf and not z.requires_grad and z._version == 0 and z._base is None
+        assert weakref.getweakrefs(z) == []
+
+
+def test_weak_references_die():
+    died = []
+    x = mg.ones(2) + 1
+    reference = weakref.ref(x, lambda r: died.append(r))
+    del x
+    made = [mg.ones(2) + 1 for _ in range(10)]
+    assert reference() is None and died == [reference] and len(made) == 10
+
+
+def test_subclasses():
+    for _ in range(100):
+        x = mg.ones(2).as_subclass(Named)
+        x.note = [x]            # a cycle
+        y = x * 2
+        assert type(y) is Named and y.tolist() == [2, 2]
+    dead = weakref.ref(x)
+    del x, y
+    gc.collect()
+    assert dead() is None
+
+
+def test_the_class_keeps_its_references():
+    """Each instance holds a reference to its class, which its memory must give back."""
+    import sys
+    for cls, make in ((mg.Tensor, lambda: mg.ones(2) + 1), (Named, lambda: mg.ones(2).as_subclass(Named))):
+        make()
+        before = sys.getrefcount(cls)
+        for _ in range(500):
+            make()
+        assert abs(sys.getrefcount(cls) - before) < 50
+
+
+def test_a_chain_of_gradients():
+    """Each tensor is the .grad of the one before: freeing the first must not use up the stack."""
+    first = x = mg.ones(1, requires_grad=True)
+    for _ in range(100_000):
+        x.grad = mg.ones(1, requires_grad=True)
+        x = x.grad
+    del first, x
+
+
+def test_the_collector_sees_tensors():
+    """The usual way to list all tensors. Dead ones, whose memory is kept, are not among them."""
+    x = mg.ones(3) * 2
+    kept = [mg.ones(3) * 2 for _ in range(50)]
+    number = len([o for o in gc.get_objects() if isinstance(o, mg.Tensor)])
+    assert any(o is x for o in gc.get_objects()) and gc.is_tracked(x)
+    kept.clear()
+    assert len([o for o in gc.get_objects() if isinstance(o, mg.Tensor)]) <= number - 50
+
+
+def test_cycles_are_collected():
+    for _ in range(3):
+        x = mg.ones(3, requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda g, held=y: g)
+        dead = weakref.ref(x), weakref.ref(y)
+        del x, y
+        gc.collect()
+        assert [d() for d in dead] == [None, None]
+
+
+def test_a_finalizer_that_revives():
+    """`__del__` of a subclass may keep the tensor; it is as it was."""
+    revived = []
+
+    class Revived(mg.Tensor):
+        def __del__(self):
+            if not revived:
+                revived.append(self)
+    x = mg.ones(2).as_subclass(Revived)
+    del x
+    gc.collect()
+    others = [mg.ones(2) + 1 for _ in range(100)]
+    assert revived[0].as_subclass(mg.Tensor).tolist() == [1, 1] and others[0].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("n", [20_000])
+def test_more_than_are_kept(n):
+    for _ in range(2):
+        tensors = [mg.ones(()) + i for i in range(n)]
+        assert [t.item() for t in tensors[::1000]] == [1.0 + i for i in range(0, n, 1000)]
