@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench build homework class wheel wheels release lab sizes ops docs docs-serve docs-book docs-check editions clean
+.PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench perf-check build homework class wheel wheels release lab sizes ops docs docs-serve docs-book docs-check editions clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -91,6 +91,9 @@ types: .venv/lint .venv/test .venv/build      ## pyright, on the package and on 
 
 bench: .venv/bench .venv/build      ## Speed, as ratios to PyTorch in one process.
 	$(PY) -m benchmarks
+
+perf-check: .venv/build             ## Count the instructions of small programs, by valgrind; 3% more than in the file is an error. PERF_ARGS="--accept 'why'"
+	$(PY) -m benchmarks.instructions $(PERF_ARGS)
 
 build: .venv/build                  ## Compile the extension modules and write the type stubs.
 

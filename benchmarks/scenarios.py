@@ -208,20 +208,6 @@ def gpt(batch=8, length=32, width=64, layers=2, heads=4, vocabulary=64, device="
     return make
 
 
-def cross_entropy(batch=256, classes=1000):
-    """The loss of a classifier, and its backward."""
-    scores, labels = array((batch, classes)), rng.integers(0, classes, batch)
-
-    def make(m, name):
-        x, y = m.tensor(scores).requires_grad_(), m.tensor(labels)
-
-        def run():
-            m.nn.functional.cross_entropy(x, y).backward()
-            x.grad = None
-        return run
-    return make
-
-
 def expression(n=1_000_000):
     """``tanh(a*b + a)`` and its backward: memory and tanh limit its speed."""
     left, right = array(n), array(n)
@@ -283,16 +269,227 @@ def matmul(n=512):
     return make
 
 
-def build_and_free(n=20_000):
-    """Build a graph of n nodes and drop it without a backward."""
+def build_and_free(n=20_000, held=False):
+    """Build a graph of n nodes and drop it without a backward. `held`: a list holds each tensor, and the operands are tensors."""
     def make(m, name):
         start = m.tensor(1.0, requires_grad=True)
+        factor, offset = m.tensor(1.0001), m.tensor(0.0001)
 
         def run():
             y = start
             for _ in range(n // 2):
                 y = y * 1.0001 + 0.0001
-            del y
+
+        def run_held():
+            y = start
+            tensors = []
+            for _ in range(n // 2):
+                y = y * factor + offset
+                tensors.append(y)
+        return run_held if held else run
+    return make
+
+
+def fan_in(n, shape=(8,)):
+    """The sum of n products of one leaf with numbers, and its backward: n gradients arrive at the leaf."""
+    x = array(shape)
+    numbers = array(n).tolist()
+
+    def make(m, name):
+        start, gradient = m.tensor(x).requires_grad_(), m.ones(shape)
+
+        def run():
+            products = [start * c for c in numbers]
+            total = products[0]
+            for product in products[1:]:
+                total = total + product
+            total.backward(gradient)
+            start.grad = None
+        return run
+    return make
+
+
+def scalar_network(inputs=4, hidden=(8, 4)):
+    """A perceptron of single numbers, as the first tutorials build it: each weight is a tensor of its own. 77 leaves, 157 nodes."""
+    sizes = [inputs, *hidden, 1]
+    weights = [array((o, i)).tolist() for i, o in itertools.pairwise(sizes)]
+    x = array(inputs).tolist()
+
+    def make(m, name):
+        layers = [[[m.tensor(w, requires_grad=True) for w in row] for row in layer] for layer in weights]
+        biases = [[m.tensor(0.1, requires_grad=True) for _ in layer] for layer in weights]
+        values = [m.tensor(v) for v in x]
+        leaves = [leaf for layer in layers for row in layer for leaf in row] + [leaf for row in biases for leaf in row]
+
+        def run():
+            a = values
+            for layer, offsets in zip(layers, biases):
+                following = []
+                for row, total in zip(layer, offsets):
+                    for w, v in zip(row, a):
+                        total = total + w * v
+                    following.append(total.tanh())
+                a = following
+            (a[0] - 1.0).pow(2).backward()
+            for leaf in leaves:
+                leaf.grad = None
+        return run
+    return make
+
+
+def broadcast_and_reduce(shape, n=20):
+    """A row and a column added to a matrix, means over either axis, n times, and the backward."""
+    rows, columns = shape
+    x, row, column = array(shape), array(columns), array((rows, 1))
+
+    def make(m, name):
+        start, r, c = [m.tensor(v).requires_grad_() for v in (x, row, column)]
+
+        def run():
+            y = start
+            for _ in range(n):
+                y = y * r + c
+                y = y - y.mean(0) + y.sum(1, keepdim=True)
+            y.sum().backward()
+            start.grad = r.grad = c.grad = None
+        return run
+    return make
+
+
+def view_chain(n=200):
+    """n views of views, and the backward: the two transposed axes of a matrix, and a slice of all of it."""
+    x = array((4, 6))
+
+    def make(m, name):
+        start, gradient = m.tensor(x).requires_grad_(), m.ones(4, 6)
+
+        def run():
+            y = start
+            for _ in range(n // 4):
+                y = y.t().view(6, 4).t()[:]
+            y.backward(gradient)
+            start.grad = None
+        return run
+    return make
+
+
+def second_derivative(kind, batch=16, sizes=(8, 32, 32, 1)):
+    """A second derivative through a perceptron with tanh.
+
+    `kind`: "input" (u'' by two calls of grad, then the backward of its square, as for a differential equation), "hvp" (a product
+    of the Hessian of the loss with a vector) or "penalty" (the loss with the norm of the input's gradient, and its backward).
+    """
+    weights = [(array((o, i)) * 0.3, array(o) * 0.1) for i, o in itertools.pairwise(sizes)]
+    inputs = array((batch, sizes[0]))
+
+    def make(m, name):
+        parameters = [m.tensor(v).requires_grad_() for pair in weights for v in pair]
+        vectors = [m.ones_like(p) for p in parameters]
+        x = m.tensor(inputs).requires_grad_()
+        linear, grad = m.nn.functional.linear, m.autograd.grad
+
+        def forward():
+            y = x
+            for i in range(0, len(parameters), 2):
+                y = linear(y, parameters[i], parameters[i + 1])
+                if i < len(parameters) - 2:
+                    y = y.tanh()
+            return y
+
+        def clear():
+            x.grad = None
+            for p in parameters:
+                p.grad = None
+
+        def twice():
+            first, = grad(forward().sum(), x, create_graph=True)
+            second, = grad(first.sum(), x, create_graph=True)
+            (second * second).mean().backward()
+            clear()
+
+        def hvp():
+            y = forward()
+            grads = grad((y * y).mean(), parameters, create_graph=True)
+            grad(grads, parameters, vectors)
+
+        def penalty():
+            y = forward()
+            g, = grad(y.sum(), x, create_graph=True)
+            (y.mean() + ((g * g).sum(1).sqrt() - 1.0).pow(2).mean()).backward()
+            clear()
+        return {"input": twice, "hvp": hvp, "penalty": penalty}[kind]
+    return make
+
+
+def recurrent_layer(kind, steps=32, batch=16, width=64):
+    """A layer of LSTM or GRU, forward and backward."""
+    inputs = array((steps, batch, width))
+
+    def make(m, name):
+        m.manual_seed(0)
+        layer = getattr(m.nn, kind)(width, width)
+        x = m.tensor(inputs)
+
+        def run():
+            layer(x)[0].sum().backward()
+            layer.zero_grad()
+        return run
+    return make
+
+
+def residual_block(batch=8, size=32):
+    """A block of two 3x3 convolutions with batch normalisation and a shortcut, 16 to 64 channels, and its backward."""
+    images = array((batch, 16, size, size))
+
+    def make(m, name):
+        nn = m.nn
+        m.manual_seed(0)
+        body = nn.Sequential(nn.Conv2d(16, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64), nn.ReLU(),
+                             nn.Conv2d(64, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64))
+        shortcut = nn.Conv2d(16, 64, 1, bias=False)
+        x = m.tensor(images)
+
+        def run():
+            (body(x) + shortcut(x)).relu().sum().backward()
+            body.zero_grad()
+            shortcut.zero_grad()
+        return run
+    return make
+
+
+def convolution(batch=8, channels=(16, 64), size=32):
+    """A 3x3 convolution without gradients."""
+    images, weights = array((batch, channels[0], size, size)), array((channels[1], channels[0], 3, 3))
+
+    def make(m, name):
+        x, w = m.tensor(images), m.tensor(weights)
+
+        def run():
+            with m.no_grad():
+                m.nn.functional.conv2d(x, w, padding=1)
+        return run
+    return make
+
+
+def over_rows(op, shape):
+    """An op that normalises or adds up the rows of a matrix, or its columns, and its backward."""
+    values, labels = array(shape), rng.integers(0, shape[1], shape[0])
+
+    def make(m, name):
+        F = m.nn.functional
+        x, y = m.tensor(values).requires_grad_(), m.tensor(labels)
+        run_op, like = {
+            "softmax": (lambda: F.softmax(x, 1), shape),
+            "layer_norm": (lambda: F.layer_norm(x, shape[1:]), shape),
+            "cross_entropy": (lambda: F.cross_entropy(x, y), ()),
+            "sum of rows": (lambda: x.sum(1), shape[:1]),
+            "sum of columns": (lambda: x.sum(0), shape[1:]),
+        }[op]
+        gradient = m.tensor(array(like))
+
+        def run():
+            run_op().backward(gradient)
+            x.grad = None
         return run
     return make
 
@@ -359,6 +556,10 @@ SCENARIOS = [
     *[Scenario(f"the same, gradients of x, b and a, {shape}", floor, chain(shape, "xba"), 6 if np.prod(shape) > 1e5 else 2)
       for shape, floor in CHAINS],
     Scenario("chain of 200 ops, (8,), no_grad", 5.0, chain((8,), "", grad=False)),
+    *[Scenario(f"fan-in: {n:,} products of one leaf, (8,), forward + backward", 5.0, fan_in(n)) for n in (16, 256, 4096)],
+    Scenario("network of single numbers, 77 leaves, forward + backward", 5.0, scalar_network()),
+    *[Scenario(f"broadcast and reduce, {shape}, forward + backward", floor, broadcast_and_reduce(shape))
+      for shape, floor in (((32, 16), 3.0), ((256, 64), 1.5))],
     Scenario("100 in-place ops, (64,), forward + backward", 5.0, in_place("x")),
     Scenario("the same, on a view of half of it", 1.5, in_place("x", slice(32))),
     Scenario("saved-tensor hooks, 100 mul, (64,), forward + backward", 4.0, packed("mul")),
@@ -366,18 +567,32 @@ SCENARIOS = [
     Scenario("100 tensor hooks on a chain, (8,), forward + backward", 5.0, hooked("tensor")),
     Scenario("100 hooks before a node, (8,), forward + backward", 4.0, hooked("pre")),
     Scenario("100 hooks after a node, (8,), forward + backward", 4.0, hooked("post")),
-    Scenario("MLP training step, batch 64, 64-128-10, Adam", 3.0, mlp()),
-    Scenario("RNN of 64 steps, batch 16, hidden 64, forward + backward", 1.5, rnn()),
-    Scenario("MLP training step, batch 1, 64-64-10, SGD with momentum", 5.0, perceptron()),
-    Scenario("GPT training step, batch 8, 32 tokens, width 64, 2 layers, AdamW", 1.2, gpt()),
-    Scenario("LeNet training step, 28x28, batch 32, SGD", 1.2, lenet()),
-    Scenario("cross_entropy, 256x1000, forward + backward", 1.0, cross_entropy()),
-    Scenario("tanh(a*b + a), 1,000,000, forward + backward", 1.0, expression(), 4),
-    Scenario("the same, two threads each", 1.0, expression(), 4, threads=2),
+    Scenario("chain of 100 custom Functions, (8,), forward + backward", 2.5, function()),
     Scenario("chain of 120 views and cat, (4, 6), forward + backward", 5.0, views()),
+    Scenario("chain of 200 views, (4, 6), forward + backward", 4.0, view_chain()),
+    Scenario("u'' of a perceptron and the backward of its square", 1.5, second_derivative("input")),
+    Scenario("product of a perceptron's Hessian with a vector", 1.5, second_derivative("hvp")),
+    Scenario("gradient penalty of a perceptron", 1.5, second_derivative("penalty")),
+    Scenario("build and free 20,000 nodes", 8.0, build_and_free(), 4),
+    Scenario("the same, 20,000 nodes held in a list", 4.0, build_and_free(held=True), 4),
+    Scenario("the same, 1,000,000 nodes held in a list", 1.0, build_and_free(1_000_000, held=True), 20),
+    Scenario("MLP training step, batch 64, 64-128-10, Adam", 3.0, mlp()),
+    Scenario("MLP training step, batch 1, 64-64-10, SGD with momentum", 5.0, perceptron()),
+    Scenario("RNN of 64 steps, batch 16, hidden 64, forward + backward", 1.5, rnn()),
+    Scenario("LSTM layer, 32 steps, batch 16, width 64, forward + backward", 0.5, recurrent_layer("LSTM")),
+    Scenario("GRU layer, 32 steps, batch 16, width 64, forward + backward", 1.0, recurrent_layer("GRU")),
+    Scenario("GPT training step, batch 8, 32 tokens, width 64, 2 layers, AdamW", 1.2, gpt()),
+    Scenario("GPT training step, batch 4, 128 tokens, width 128, 4 layers, AdamW", 1.0, gpt(4, 128, 128, 4), 6),
+    Scenario("LeNet training step, 28x28, batch 32, SGD", 1.2, lenet()),
+    Scenario("residual block, 3x3, 16 to 64 channels, 32x32, batch 8", 0.5, residual_block(), 4),
+    Scenario("conv2d 3x3, 16 to 64 channels, 32x32, batch 8, no_grad", 0.5, convolution()),
+    Scenario("tanh(a*b + a), 1,000,000, forward + backward", 1.0, expression(), 4),
+    Scenario("the same, two threads each", 0.9, expression(), 4, threads=2),
+    *[Scenario(f"{op}, {shape[0]}x{shape[1]}, forward + backward", 0.9, over_rows(op, shape), 2 if shape[0] < 1000 else 4)
+      for op in ("softmax", "layer_norm", "cross_entropy", "sum of rows", "sum of columns")
+      for shape in ((256, 1000), (4096, 1024))],
     Scenario("step of 100 parameters (8, 8), SGD with momentum", 5.0, optimizer_step("SGD")),
     Scenario("step of 100 parameters (8, 8), AdamW", 5.0, optimizer_step("AdamW")),
-    Scenario("512x512 matmul, forward + backward", 0.9, matmul(), 4),
-    Scenario("chain of 100 custom Functions, (8,), forward + backward", 2.5, function()),
-    Scenario("build and free 20,000 nodes", 10.0, build_and_free(), 4),
+    *[Scenario(f"{n}x{n} matmul, forward + backward", 0.9, matmul(n), 2 if n < 500 else 4) for n in (64, 512)],
+    Scenario("2048x2048 matmul, forward + backward, two threads each", 0.9, matmul(2048), 8, threads=2),
 ]
