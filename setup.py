@@ -87,9 +87,11 @@ def lacking():
     return ""
 
 
-# Modules of the core that an ordinary training step does not enter.
-RARE = {"anomaly", "delayed_error", "forward_ad", "graph_memory", "history", "inplace_views", "interceptor", "jvp", "node_call",
-        "packed_tensor", "recorder", "recording_task", "stream_task", "streams", "swapped_task"}
+# Modules of the core that run for every op or node.
+HOT = {"dependencies", "graph_task", "ready_queue", "accumulate_grad", "metadata", "node", "tensor", "thread_state", "version", "apply",
+       "op_node", "saved_tensor", "operators", "inplace"}
+
+
 def optimization(path):
     """gcc's level for a source. gcc takes most of the time of a build, so what runs seldom, or mostly calls, gets less of it.
 
@@ -99,7 +101,7 @@ def optimization(path):
     """
     if "MINIGRAD_OPTIMIZE" in os.environ:
         return os.environ["MINIGRAD_OPTIMIZE"]
-    seldom = path.stem in RARE or "cuda" in path.parts or (PLAIN and path.parts[1] == "_core")
+    seldom = "cuda" in path.parts or (path.parts[1] == "_core" and (path.stem not in HOT or PLAIN))
     return "-O1" if seldom or path.parts[1] == "ops" else "-O3"
 
 

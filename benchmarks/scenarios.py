@@ -574,7 +574,7 @@ SCENARIOS = [
     Scenario("product of a perceptron's Hessian with a vector", 1.5, second_derivative("hvp")),
     Scenario("gradient penalty of a perceptron", 1.5, second_derivative("penalty")),
     Scenario("build and free 20,000 nodes", 8.0, build_and_free(), 4),
-    Scenario("the same, 20,000 nodes held in a list", 4.0, build_and_free(held=True), 4),
+    Scenario("the same, 20,000 nodes held in a list", 3.0, build_and_free(held=True), 4),
     Scenario("the same, 1,000,000 nodes held in a list", 1.0, build_and_free(1_000_000, held=True), 20),
     Scenario("MLP training step, batch 64, 64-128-10, Adam", 3.0, mlp()),
     Scenario("MLP training step, batch 1, 64-64-10, SGD with momentum", 5.0, perceptron()),
