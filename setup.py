@@ -88,8 +88,8 @@ def lacking():
 
 
 # Modules of the core that run for every op or node.
-HOT = {"dependencies", "graph_task", "ready_queue", "accumulate_grad", "metadata", "node", "tensor", "thread_state", "version", "apply",
-       "op_node", "saved_tensor", "operators", "inplace"}
+HOT = {"accumulate_grad", "apply", "dependencies", "graph_task", "inplace", "metadata", "node", "op_node", "operators",
+       "ready_queue", "saved_tensor", "tensor", "thread_state", "version"}
 
 
 def optimization(path):
