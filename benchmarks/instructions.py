@@ -16,12 +16,15 @@ import datetime
 import gc
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 from benchmarks import scenarios
@@ -66,14 +69,16 @@ PROGRAMS = {
 
 
 def versions():
-    """What the numbers depend on besides our code."""
+    """What the numbers depend on besides our code: other builds of Python, or a processor without AVX2, need other instructions."""
     import numpy
 
     def first_number(command):
         found = re.search(r"\d+(\.\d+)*", subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         return found[0] if found else ""
-    return {"python": "{}.{}".format(*sys.version_info), "numpy": ".".join(numpy.__version__.split(".")[:2]),
-            "gcc": first_number(["gcc", "-dumpversion"]), "valgrind": first_number(["valgrind", "--version"])}
+    options = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    return {"python": f"{platform.python_version()}, configured {zlib.crc32(options.encode()):08x}", "numpy": numpy.__version__,
+            "gcc": first_number(["gcc", "-dumpfullversion"]), "valgrind": first_number(["valgrind", "--version"]),
+            "libc": " ".join(platform.libc_ver()), "avx2": "avx2" in Path("/proc/cpuinfo").read_text()}
 
 
 def measured(names, out):
