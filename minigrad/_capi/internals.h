@@ -68,12 +68,14 @@ static inline void mg_inherit_dealloc(PyObject *cls, PyTypeObject *base) {
 }
 
 /* Make the instances of `cls` from dead ones. `cls` is a Python class that adds no field to its base, which the collector tracks.
-   See Note [Dead tensors] in tensor.py. */
+   See Note [Dead tensors] in tensor.py. A dying instance gets the class `mg_dying`, whose tp_free keeps the memory. `cls` has the
+   tp_free of its subclasses, or Python would refuse to change an instance's `__class__` from one to the other. */
 #ifndef Py_GIL_DISABLED
 #define MG_MOST_KEPT 16384
 static PyObject *mg_kept[MG_MOST_KEPT];
 static int mg_kept_count;
-static destructor mg_base_dealloc;
+static PyTypeObject *mg_kept_class;
+static PyTypeObject mg_dying;       /* a copy of the base of `cls` */
 
 static inline PyObject *mg_alloc_kept(PyTypeObject *cls, Py_ssize_t items) {
     if (mg_kept_count == 0) return PyType_GenericAlloc(cls, items);
@@ -89,21 +91,23 @@ static inline void mg_free_kept(void *o) {
 }
 static inline void mg_dealloc_kept(PyObject *o) {       /* also for a subclass: Python calls it for the part of `cls` */
     PyTypeObject *cls = Py_TYPE(o);
-    if (cls->tp_finalize && cls->tp_dealloc == mg_dealloc_kept && PyObject_CallFinalizerFromDealloc(o)) return;
+    if (cls == mg_kept_class && cls->tp_finalize && PyObject_CallFinalizerFromDealloc(o)) return;
     PyObject_GC_UnTrack(o);
     Py_TRASHCAN_BEGIN(o, mg_dealloc_kept)
-    mg_base_dealloc(o);
+    if (cls == mg_kept_class) Py_SET_TYPE(o, &mg_dying);
+    mg_dying.tp_dealloc(o);
     Py_DECREF(cls);
     Py_TRASHCAN_END
 }
 static inline void mg_keep_instances(PyObject *cls) {
     PyTypeObject *c = (PyTypeObject *)cls, *base = c->tp_base;
     while (base->tp_dealloc == c->tp_dealloc) base = base->tp_base;      /* the nearest that is not a Python class */
-    if (c->tp_basicsize != base->tp_basicsize || PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || mg_base_dealloc) return;
-    mg_base_dealloc = base->tp_dealloc;
+    if (c->tp_basicsize != base->tp_basicsize || PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || mg_kept_class) return;
+    mg_kept_class = c;
+    mg_dying = *base;
+    mg_dying.tp_free = mg_free_kept;
     c->tp_dealloc = mg_dealloc_kept;
     c->tp_alloc = mg_alloc_kept;
-    c->tp_free = mg_free_kept;
 }
 #else
 static inline void mg_keep_instances(PyObject *cls) { (void)cls; }

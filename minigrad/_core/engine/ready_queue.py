@@ -1,3 +1,4 @@
+# cython: boundscheck=False, wraparound=False
 """The ready queue: of the ready nodes, the node that was created last runs first.
 
 It is a heap on the sequence number, in a list. Leaf accumulators have the largest sequence number. So they run as soon as
@@ -18,8 +19,6 @@ def push_ready(heap, node):
     sift_up(heap, len(heap) - 1, node)
 
 
-@cython.boundscheck(False)
-@cython.wraparound(False)
 def pop_ready(heap):
     """Remove the node that runs first from the heap, which must not be empty, and return it."""
     top = cython.cast(Node, heap[0])
@@ -43,8 +42,6 @@ def pop_ready(heap):
     return top
 
 
-@cython.boundscheck(False)
-@cython.wraparound(False)
 @cython.cfunc
 def sift_up(heap: list, hole: cython.Py_ssize_t, node: Node) -> object:
     """Put `node` into the hole of the heap, or move it further up."""
