@@ -217,7 +217,6 @@ def test_binaries_of_another_python(copied):
     assert not code(program, root=copied, MINIGRAD_PURE="1").stderr
 
 
-@compiled
 def test_rules_that_are_not_compiled_take_nothing_from_c():
     """In the compiled build a C function of the core cannot be imported by a file that is not compiled."""
     setup = (PACKAGE.parent / "setup.py")
@@ -230,6 +229,7 @@ def test_rules_that_are_not_compiled_take_nothing_from_c():
     assert others and [str(path) for path in others if "cython.cimports" in path.read_text("utf-8")] == []
 
 
+@compiled
 def test_build_notes_every_module():
     """_built.json has the fingerprint of each binary, so that a stale binary is found."""
     built = _pure.built_from()
