@@ -18,7 +18,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -27,7 +26,7 @@ import time
 import zlib
 from pathlib import Path
 
-from benchmarks import scenarios
+from benchmarks import callgrind, scenarios
 from benchmarks.two_speeds import ROOT
 
 __all__ = ["PROGRAMS", "compare"]
@@ -85,9 +84,6 @@ def measured(names, out):
     """The programs under valgrind. After the nth it writes what it has counted to `out`.n."""
     import minigrad
 
-    def control(*options):
-        subprocess.run(["callgrind_control", *options, str(os.getpid())], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       check=True)
     minigrad.set_num_threads(1)
     for i, name in enumerate(names):
         run = PROGRAMS[name](minigrad, "minigrad")
@@ -95,11 +91,11 @@ def measured(names, out):
             run()
         gc.collect()
         gc.disable()            # when the collector comes depends on everything that was made before
-        control("--instr=on")
+        callgrind.control("--instr=on")
         for _ in range(RUNS):
             run()
-        control("--instr=off")
-        control("--dump")
+        callgrind.control("--instr=off")
+        callgrind.control("--dump")
         gc.enable()
         while not os.path.exists(f"{out}.{i + 1}"):     # valgrind gets to it between two blocks of our instructions
             time.sleep(0.01)
@@ -108,11 +104,8 @@ def measured(names, out):
 def count(names):
     """The instructions of a run of each program."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "MINIGRAD_PURE": "0"}
         out = f"{folder}/counts"
-        program = f"from benchmarks.instructions import measured; measured({names!r}, {out!r})"
-        subprocess.run(["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}",
-                        sys.executable, "-c", program], cwd=ROOT, env=environment, check=True)
+        callgrind.run(f"from benchmarks.instructions import measured; measured({names!r}, {out!r})", out)
         texts = [Path(f"{out}.{i + 1}").read_text() for i in range(len(names))]
         return {name: int(re.findall(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)[-1]) // RUNS
                 for name, text in zip(names, texts)}
@@ -133,7 +126,7 @@ def main():
     parser.add_argument("--accept", metavar="REASON", help="write the numbers, and why they may differ, into the file")
     parser.add_argument("--only", default="", help="only programs with this in their name")
     options = parser.parse_args()
-    lacking = [name for name in ("valgrind", "callgrind_control", "gcc") if shutil.which(name) is None]
+    lacking = callgrind.lacking("gcc")
     if lacking:
         print(f"{' and '.join(lacking)} is needed, for example: apt-get install valgrind gcc", file=sys.stderr)
         return 2

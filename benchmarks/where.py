@@ -6,16 +6,15 @@ each C function. The name and the file of a function determine its purpose. The 
 It needs Linux, valgrind, and a compiled minigrad, and takes half a minute.
 """
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.two_speeds import OPS, ROOT, engine_run
+from benchmarks import callgrind
+from benchmarks.two_speeds import OPS, engine_run
 
 __all__ = ["PLACES", "place"]
 
@@ -51,23 +50,20 @@ def measured():
     run = engine_run(8)
     for _ in range(10):
         run()
-    for switch in ("on", "off"):
-        subprocess.run(["callgrind_control", "-i", switch, str(os.getpid())], stdout=subprocess.DEVNULL, check=True)
-        if switch == "on":
-            for _ in range(RUNS):
-                run()
+    callgrind.control("--instr=on")
+    for _ in range(RUNS):
+        run()
+    callgrind.control("--instr=off")
 
 
 def main():
-    lacking = [name for name in ("valgrind", "callgrind_control", "callgrind_annotate") if shutil.which(name) is None]
+    lacking = callgrind.lacking("callgrind_annotate")
     if lacking:
         print(f"{' and '.join(lacking)} is needed: valgrind", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "counts")
-        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "MINIGRAD_PURE": "0"}
-        subprocess.run(["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}", sys.executable,
-                        "-c", "from benchmarks.where import measured; measured()"], cwd=ROOT, env=environment, check=True)
+        callgrind.run("from benchmarks.where import measured; measured()", out)
         told = subprocess.run(["callgrind_annotate", "--threshold=100", str(out)], capture_output=True, text=True,
                               check=True).stdout
     counts: Counter[str] = Counter()
