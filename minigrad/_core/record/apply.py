@@ -99,10 +99,8 @@ def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> obje
     array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
     if array is None:
         return apply_mixed(op, state, (a, b))      # raises the error
-    if op.result is not None:
-        return wrap(array, meta_of(array, a._meta.device))
     out = wrap(array, meta_of(array, a._meta.device))
-    if state.grad_enabled and op.differentiable:
+    if op.result is None and state.grad_enabled and op.differentiable:
         record_pair(op, state, a, b, out)
     return out
 

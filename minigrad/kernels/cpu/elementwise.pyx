@@ -70,10 +70,9 @@ cdef struct Strided:
 
 # 0 for an aligned array of float32 with at most MOST_SPREAD dimensions and any strides, 1 for float64, -1 for anything else.
 cdef inline int kind_of(object x) noexcept:
-    if type(x) is not ndarray or ndim(<ndarray>x) > MOST_SPREAD or not has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) \
-            or not native(<ndarray>x):
+    if not is_real(x) or ndim(<ndarray>x) > MOST_SPREAD or not has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED):
         return -1
-    return 0 if typenum(<ndarray>x) == NPY_FLOAT32 else 1 if typenum(<ndarray>x) == NPY_FLOAT64 else -1
+    return 0 if typenum(<ndarray>x) == NPY_FLOAT32 else 1
 
 
 # Whether two arrays of one kind have the same shape and both go through memory by columns, such as gradients of a weight that is
@@ -225,14 +224,11 @@ cdef object binary(int op, object x, object y, str twin):
                 return run(op, kind, VS, a, data(a), <char *>&d)
             f = <float>d
             return run(op, kind, VS, a, data(a), <char *>&f)
-    kind = kind_of(x)
-    if kind_of(y) == kind if kind >= 0 and not is_number(y) else is_number(x if kind < 0 else y):
-        if kind < 0:
-            kind = kind_of(y)
-        if kind >= 0:
-            z = spread(op, kind, x, y, None)
-            if z is not None:
-                return z
+    kind = kind_of(y) if is_number(x) else kind_of(x)
+    if kind >= 0 and (is_number(x) or is_number(y) or kind_of(y) == kind):
+        z = spread(op, kind, x, y, None)
+        if z is not None:
+            return z
     return getattr(numpy_ref, twin)(x, y)
 
 

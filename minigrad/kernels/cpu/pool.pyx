@@ -10,8 +10,8 @@ The next kernel that needs that shape takes the array out again (`fresh`).
     large arrays    bin = hash(bytes)           the top one gets the new shape, so that a bin needs few arrays and little memory
 
 A bin takes only row-major arrays that own their memory and that nothing else refers to. A view, a memoryview or another library's
-tensor on the memory refers to the array, and so keeps it out of the bins. The bins are bounded: `DEPTH` small arrays of at most
-`SHARE` bytes each, or a few large ones, and `LIMIT` bytes in all.
+tensor on the memory refers to the array, and so keeps it out of the bins. The bins are bounded: `DEPTH` small arrays and
+`SHARE` bytes, or a few large arrays, in each, and `LIMIT` bytes in all.
 
 Python code cannot call `recycle`, since it would still refer to the array. The core gets the function's address in a capsule,
 `RECYCLE`.
