@@ -67,10 +67,35 @@ static inline void mg_inherit_dealloc(PyObject *cls, PyTypeObject *base) {
     if (sub->tp_basicsize == base->tp_basicsize && sub->tp_finalize == base->tp_finalize) sub->tp_dealloc = base->tp_dealloc;
 }
 
-/* Make the instances of `cls` from dead ones. `cls` is a Python class that adds no field to its base, which the collector tracks.
-   See Note [Dead tensors] in tensor.py. A dying instance gets the class `mg_dying`, whose tp_free keeps the memory. `cls` has the
-   tp_free of its subclasses, or Python would refuse to change an instance's `__class__` from one to the other. */
 #ifndef Py_GIL_DISABLED
+/* Of the new instances of `cls` and its subclasses in C, let the collector count one in sixteen. See Note [What the collector counts]
+   in tensor.py. The other fifteen are made and freed as CPython does it, but for the count. */
+#define MG_COUNTED 16
+#define MG_HEAD (2 * sizeof(uintptr_t))     /* the links to the neighbours in the collector's list; without a GIL there are none */
+static unsigned mg_made, mg_freed;
+
+static inline PyObject *mg_alloc_uncounted(PyTypeObject *cls, Py_ssize_t items) {
+    if (mg_made++ % MG_COUNTED == 0) return PyType_GenericAlloc(cls, items);
+    char *memory = (char *)PyObject_Calloc(1, MG_HEAD + cls->tp_basicsize);
+    if (!memory) return PyErr_NoMemory();
+    PyObject *o = PyObject_Init((PyObject *)(memory + MG_HEAD), cls);
+    PyObject_GC_Track(o);
+    return o;
+}
+static inline void mg_free_uncounted(void *o) {
+    if (mg_freed++ % MG_COUNTED == 0) { PyObject_GC_Del(o); return; }
+    PyObject_GC_UnTrack(o);
+    PyObject_Free((char *)o - MG_HEAD);
+}
+static inline void mg_count_seldom(PyTypeObject *cls) {
+    if (PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE)) return;
+    cls->tp_alloc = mg_alloc_uncounted;
+    cls->tp_free = mg_free_uncounted;
+}
+
+/* Make the instances of `cls` from dead ones. `cls` is a Python class that adds no field to its base, which the collector tracks.
+   See Note [What the collector counts] in tensor.py. A dying instance gets the class `mg_dying`, whose tp_free keeps the memory. `cls`
+   has the tp_free of its subclasses, or Python would refuse to change an instance's `__class__` from one to the other. */
 #define MG_MOST_KEPT 16384
 static PyObject *mg_kept[MG_MOST_KEPT];
 static int mg_kept_count;
@@ -78,7 +103,7 @@ static PyTypeObject *mg_kept_class;
 static PyTypeObject mg_dying;       /* a copy of the base of `cls` */
 
 static inline PyObject *mg_alloc_kept(PyTypeObject *cls, Py_ssize_t items) {
-    if (mg_kept_count == 0) return PyType_GenericAlloc(cls, items);
+    if (mg_kept_count == 0) return mg_alloc_uncounted(cls, items);
     PyObject *o = mg_kept[--mg_kept_count];
     memset((char *)o + sizeof(PyObject), 0, cls->tp_basicsize - sizeof(PyObject));
     PyObject_Init(o, cls);
@@ -87,7 +112,7 @@ static inline PyObject *mg_alloc_kept(PyTypeObject *cls, Py_ssize_t items) {
 }
 static inline void mg_free_kept(void *o) {
     if (mg_kept_count < MG_MOST_KEPT) mg_kept[mg_kept_count++] = (PyObject *)o;
-    else PyObject_GC_Del(o);
+    else mg_free_uncounted(o);
 }
 static inline void mg_dealloc_kept(PyObject *o) {       /* also for a subclass: Python calls it for the part of `cls` */
     PyTypeObject *cls = Py_TYPE(o);
@@ -110,6 +135,7 @@ static inline void mg_keep_instances(PyObject *cls) {
     c->tp_alloc = mg_alloc_kept;
 }
 #else
+static inline void mg_count_seldom(PyTypeObject *cls) { (void)cls; }
 static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
 #endif
 
@@ -146,6 +172,7 @@ static inline int mg_found_in_class(PyObject *o, PyObject *name) { return _PyTyp
 #else
 static inline void mg_inherit_dealloc(PyObject *cls, PyTypeObject *base) { (void)cls; (void)base; }
 static inline void mg_inherit_number_slots(PyObject *cls, PyTypeObject *base) { (void)cls; (void)base; }
+static inline void mg_count_seldom(PyTypeObject *cls) { (void)cls; }
 static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
 static inline void mg_set_traverse(PyTypeObject *cls, traverseproc traverse) { (void)cls; (void)traverse; }
 static inline void mg_set_getattr(PyObject *cls, getattrofunc function) { (void)cls; (void)function; }

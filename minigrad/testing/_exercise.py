@@ -226,8 +226,11 @@ def stopped_after(seconds):
                         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(Stopped))
                 return
 
+    # A variable holds the thread. Otherwise a free-threaded Python would delete it when it ends, in the thread that it has just
+    # stopped, and Python ignores an error that is raised while it deletes an object.
+    watcher = threading.Thread(target=watch, daemon=True)
     with contextlib.suppress(RuntimeError):     # a Python without threads, as in a browser: no limit
-        threading.Thread(target=watch, daemon=True).start()
+        watcher.start()
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Note [Dead tensors] in graph/tensor.py: tensors are made of the memory of dead ones, and nobody can tell."""
+"""Note [What the collector counts] in graph/tensor.py: tensors are made of the memory of dead ones, and nobody can tell."""
 
 import gc
 import weakref

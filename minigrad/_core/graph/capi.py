@@ -13,6 +13,7 @@ __all__ = [
     "allocate",
     "change_class",
     "check_signals",
+    "count_seldom",
     "dict_values",
     "fill_new_instances",
     "find_recycler",
@@ -50,6 +51,10 @@ def check_signals():
 
 def inherit_dealloc(sub, base):
     """Free instances of `sub` like instances of `base`. Interpreted, there is nothing to do."""
+
+
+def count_seldom(cls):
+    """Let the collector count few of the new instances of `cls` and its subclasses. Interpreted, it counts all."""
 
 
 def keep_instances(cls):

@@ -39,6 +39,7 @@ Mirrors ``torch/csrc/autograd/node.h`` and ``edge.h``. Read next: ``record/apply
 from collections import OrderedDict
 
 import cython
+from cython.cimports.minigrad._core.graph.capi import count_seldom
 
 from minigrad._core.graph.handle import add_hook
 from minigrad._core.graph.locks import registering, sharing
@@ -321,5 +322,6 @@ def retain_output(node: Node, number: cython.int, tensor) -> object:
 
 
 show_less(cython.cast(Node, Node.__new__(Node)))
+count_seldom(Node)
 if not cython.compiled:
     globals()["Node"] = check_methods(Node)
