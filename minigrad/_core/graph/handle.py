@@ -12,16 +12,15 @@ Mirrors ``torch/utils/hooks.py``.
 
 import itertools
 from collections import OrderedDict
-from weakref import ref as weak_ref
 
 import cython
+from cython.cimports.minigrad._core.graph.capi import weak_reference
 
 from minigrad._core.graph.locks import registering
 from minigrad.errors import AutogradTypeError
 
 __all__ = ["RemovableHandle", "add_hook", "registering"]
 
-weak = cython.declare(object, weak_ref)     # a C global, so compiled code does not look the name up
 # Taking the next number is one step. So two threads that register hooks on one leaf never get the same number.
 _ids = itertools.count()
 
@@ -34,6 +33,8 @@ def skip_ids_to(number) -> object:
     return None
 
 
+@cython.binding(False)
+@cython.cclass
 class RemovableHandle:
     """A handle which provides the capability to remove a hook. Mirrors ``torch.utils.hooks.RemovableHandle``.
 
@@ -52,10 +53,10 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks_dict, *, extra_dict=None):
-        self.hooks_dict_ref = weak(hooks_dict)
+        self.hooks_dict_ref = weak_reference(hooks_dict)
         self.id = next(_ids)
         self.extra_dict_ref = () if extra_dict is None else tuple(
-            [weak(d) for d in (extra_dict if isinstance(extra_dict, list) else [extra_dict])])
+            [weak_reference(d) for d in (extra_dict if isinstance(extra_dict, list) else [extra_dict])])
 
     def remove(self):
         """Remove the hook. Does nothing if it has been removed already."""
@@ -75,11 +76,11 @@ class RemovableHandle:
 
     def __setstate__(self, state):
         hooks = OrderedDict() if state[0] is None else state[0]
-        self.hooks_dict_ref = weak(hooks)
+        self.hooks_dict_ref = weak_reference(hooks)
         self.id = state[1]
         skip_ids_to(self.id)
         extra = state[2] if len(state) > 2 else ()
-        self.extra_dict_ref = tuple([weak(OrderedDict() if d is None else d) for d in extra])
+        self.extra_dict_ref = tuple([weak_reference(OrderedDict() if d is None else d) for d in extra])
 
     def __enter__(self):
         return self
@@ -92,7 +93,10 @@ def add_hook(hooks, hook):
     """Add `hook` to the ordered dict `hooks` and return its handle. Raises `TypeError` if `hook` is not callable."""
     if not callable(hook):
         raise AutogradTypeError("MG-E111", f"a hook must be callable, but got {type(hook).__name__}")
-    handle = RemovableHandle(hooks)
+    handle = cython.cast(RemovableHandle, RemovableHandle.__new__(RemovableHandle))     # compiled, this calls no Python
+    handle.hooks_dict_ref = weak_reference(hooks)
+    handle.id = next(_ids)
+    handle.extra_dict_ref = ()
     if cython.compiled:     # See Note [Two threads, one table of hooks]
         hooks[handle.id] = hook
     else:

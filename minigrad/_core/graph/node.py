@@ -40,8 +40,8 @@ from collections import OrderedDict
 
 import cython
 from cython.cimports.minigrad._core.graph.capi import count_seldom
+from cython.cimports.minigrad._core.graph.handle import add_hook
 
-from minigrad._core.graph.handle import add_hook
 from minigrad._core.graph.locks import registering, sharing
 from minigrad.errors import AutogradTypeError
 

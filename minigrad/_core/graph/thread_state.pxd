@@ -23,6 +23,9 @@ cdef class State(Modes):
     cdef Modes modes(self)
     cdef bint has(self, Modes modes)
     cdef object restore(self, Modes modes)
+    cpdef set_modes(self, bint grad_enabled, bint inference, bint forward_enabled)
+    cpdef update_derived(self)
+    cpdef set_keeper(self, object keeper)
 
 cpdef State current()
 cpdef set_dual_level(bint entered)

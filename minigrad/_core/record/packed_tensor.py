@@ -17,14 +17,16 @@ import weakref
 
 import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
 from cython.cimports.minigrad._core.record.forward_ad import dual_slot, tangent_of
 
-from minigrad._core.graph.switches import switches
+from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.primitive import Source
 from minigrad.errors import AutogradError, AutogradTypeError
 
+switches = cython.declare(Switches, _switches)
 NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 
 

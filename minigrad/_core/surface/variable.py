@@ -19,6 +19,7 @@ import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.accumulate_grad import choose_grad_dtype, gradient_edge, gradient_meta
 from cython.cimports.minigrad._core.graph.capi import inherit_dealloc
+from cython.cimports.minigrad._core.graph.handle import add_hook
 from cython.cimports.minigrad._core.graph.metadata import DType, Meta, meta_of
 from cython.cimports.minigrad._core.graph.node import retain_output
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, make_tensor, wrap
@@ -27,7 +28,6 @@ from cython.cimports.minigrad._core.mutation.inplace import count_write
 from cython.cimports.minigrad._core.record.apply import base_requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import tangent_of
 
-from minigrad._core.graph.handle import add_hook
 from minigrad._core.graph.locks import registering
 from minigrad._core.graph.metadata import CPU
 from minigrad._core.surface.operators import Operators

@@ -1,0 +1,8 @@
+cdef class RemovableHandle:
+    cdef public object hooks_dict_ref
+    cdef public object id
+    cdef public object extra_dict_ref
+    cdef dict __dict__              # users and subclasses may add attributes
+    cdef object __weakref__
+
+cpdef object add_hook(object hooks, object hook)
