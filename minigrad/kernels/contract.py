@@ -337,7 +337,8 @@ NUMBER = {name: number for number, name in enumerate(CONTRACT)}
 class Kernels:
     """The kernels of one device: by name as attributes, by number in `table`.
 
-    A kernel that its source calls late is read from the source with its first use: see SOURCE_ATTRIBUTES.
+    A kernel that its source calls late is read from the source with its first use: see SOURCE_ATTRIBUTES. Until then a
+    `LateKernel` stands for it. (With a ``__getattr__`` here, Python would look up each kernel in four times as many instructions.)
 
     Args:
         name (str): of the device, such as ``"cpu"``.
@@ -351,41 +352,31 @@ class Kernels:
         self.name = name
         self.table = []
         self.origin = {}
-        self.late = {}      # kernel -> its source, until its first use
         first = {kernel: source for source in reversed(sources) for kernel in NUMBER.keys() & dir(source)}
         late = {source.__name__: getattr(source, "LATE", ()) for source in sources}
         for kernel in CONTRACT:
             if kernel not in first:
                 raise TypeError(f"no source of the {name} kernels has {kernel!r}, which contract.py asks for")
             source = first[kernel]
-            if kernel in late[source.__name__]:
-                self.late[kernel] = source
-                self.table.append(LateKernel(self, kernel))
-            else:
-                setattr(self, kernel, getattr(source, kernel))
-                self.table.append(getattr(source, kernel))
+            found = LateKernel(self, kernel, source) if kernel in late[source.__name__] else getattr(source, kernel)
+            setattr(self, kernel, found)
+            self.table.append(found)
             self.origin[kernel] = source.__name__
         # See SOURCE_ATTRIBUTES; None if no source has it.
         self.recycle = next((s.RECYCLE for s in sources if hasattr(s, "RECYCLE")), None)
-
-    def __getattr__(self, name):
-        """Read a late kernel from its source. Python calls this for a name that is not an attribute yet."""
-        if name not in self.__dict__.get("late", ()):
-            raise AttributeError(f"the {self.__dict__.get('name')} kernels have no {name!r}")
-        kernel = getattr(self.late[name], name)
-        setattr(self, name, kernel)
-        self.table[NUMBER[name]] = kernel
-        return kernel
 
     def __repr__(self):
         return f"<Kernels {self.name}>"
 
 
 class LateKernel:
-    """Stands in a table for a late kernel, until its first use."""
+    """Stands for a late kernel. The first call reads the kernel from its source and puts it into the place of this object."""
 
-    def __init__(self, kernels, name):
-        self.kernels, self.name = kernels, name
+    def __init__(self, kernels, name, source):
+        self.kernels, self.name, self.source = kernels, name, source
 
     def __call__(self, *args):
-        return getattr(self.kernels, self.name)(*args)
+        kernel = getattr(self.source, self.name)
+        setattr(self.kernels, self.name, kernel)
+        self.kernels.table[NUMBER[self.name]] = kernel
+        return kernel(*args)
