@@ -1,9 +1,13 @@
-"""Note [What the collector counts] in graph/tensor.py: tensors are made of the memory of dead ones, and nobody can tell."""
+"""Note [What the collector counts] in graph/tensor.py: tensors are made of the memory of dead ones, and nobody can tell.
+
+And of the tensors and nodes in new memory, few count, but the collector sees all of them.
+"""
 
 import gc
 import weakref
 
 import minigrad as mg
+from minigrad._build import pure as _pure
 
 
 class Named(mg.Tensor):
@@ -119,3 +123,59 @@ def test_more_than_are_kept():
     for _ in range(2):
         tensors = [mg.ones(()) + i for i in range(n)]
         assert [t.item() for t in tensors[::1000]] == [1.0 + i for i in range(0, n, 1000)]
+
+
+def held(n):
+    """n tensors, a chain of products."""
+    x = mg.ones(2, requires_grad=True)
+    tensors = [x]
+    for _ in range(n):
+        tensors.append(tensors[-1] * 2)
+    return tensors
+
+
+def test_few_count():
+    """A graph of 20,000 nodes counts as some 2,500 objects, because none of them is made of a dead one."""
+    n = 40_000
+    kept = held(n)          # the memory that earlier tests have left
+    gc.collect()
+    gc.disable()
+    try:
+        before = gc.get_count()[0]
+        more = held(n)
+        counted = gc.get_count()[0] - before
+    finally:
+        gc.enable()
+    assert len(kept) == len(more) == n + 1
+    if _pure.mode() == "compiled":
+        assert counted < n / 4
+    assert all(gc.is_tracked(x) and gc.is_tracked(x.grad_fn) for x in more[1:100])
+
+
+def test_all_of_a_large_cycle_is_collected():
+    tensors = held(20_000)
+    first, last = tensors[1], tensors[-1]
+    first.register_hook(lambda g, last=last: g)
+    dead = [weakref.ref(x) for x in tensors[1::100]] + [weakref.ref(x.grad_fn) for x in tensors[1::100]]
+    del tensors, first, last
+    gc.collect()
+    assert [d for d in dead if d() is not None] == []
+
+
+def test_cycles_do_not_pile_up():
+    """The collector comes by itself, although each cycle of 100 nodes counts as a dozen objects."""
+    alive, most = 0, 0
+
+    def ended():
+        nonlocal alive
+        alive -= 1
+    for _ in range(2000):
+        x = mg.ones(2, requires_grad=True)
+        y = first = x * 2
+        for _ in range(50):
+            y = y * 2
+        first.register_hook(lambda g, last=y: g)
+        weakref.finalize(y, ended).atexit = False
+        alive += 1
+        most = max(most, alive)
+    assert most < 1500
