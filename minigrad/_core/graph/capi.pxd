@@ -71,11 +71,10 @@ cdef extern from *:
             && PyArray_BASE((PyArrayObject *)array) == NULL;
     }
 
-    /* f(a, ...), or None if it raises one of the errors of a kernel: operands do not fit, or the result is too large. Then the
-       caller takes the slower path, which raises the error. (An ``except`` in Cython saves and restores the exception state, 45
+    /* The result of a call, or None if it raised one of the errors of a kernel: operands do not fit, or the result is too large. Then
+       the caller takes the slower path, which raises the error. (An ``except`` in Cython saves and restores the exception state, 45
        instructions, even if nothing is raised: 2% of a chain of ops.) */
-    static inline PyObject *mg_try_call(PyObject *f, PyObject **args, size_t n) {
-        PyObject *found = PyObject_Vectorcall(f, args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    static inline PyObject *mg_or_none(PyObject *found) {
         if (!found && (PyErr_ExceptionMatches(PyExc_MemoryError) || PyErr_ExceptionMatches(PyExc_ValueError)
                        || PyErr_ExceptionMatches(PyExc_OverflowError) || PyErr_ExceptionMatches(PyExc_IndexError))) {
             PyErr_Clear();
@@ -84,16 +83,32 @@ cdef extern from *:
         }
         return found;
     }
-    #define MG_TRY_CALL(f, n, ...) mg_try_call(f, (PyObject *[]){NULL, __VA_ARGS__}, n)
+    #define MG_TRY_CALL(f, n, ...) mg_or_none(PyObject_Vectorcall(f, (PyObject *[]){NULL, __VA_ARGS__} + 1, \
+                                                                  (n) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL))
     static inline PyObject *mg_try_call1(PyObject *f, PyObject *a) { return MG_TRY_CALL(f, 1, a); }
     static inline PyObject *mg_try_call2(PyObject *f, PyObject *a, PyObject *b) { return MG_TRY_CALL(f, 2, a, b); }
-    static inline PyObject *mg_try_call3(PyObject *f, PyObject *a, PyObject *b, PyObject *c) { return MG_TRY_CALL(f, 3, a, b, c); }
-    static inline PyObject *mg_try_call5(PyObject *f, PyObject *a, PyObject *b, PyObject *c, PyObject *d, PyObject *e) {
-        return MG_TRY_CALL(f, 5, a, b, c, d, e);
+
+    /* f(a, b, *rest[start:]), where `rest` is a tuple or a list, and b may be NULL. ``f(a, *rest)`` in Cython makes a tuple of all
+       arguments, and takes ten times as long. */
+    #define MG_FEW 14
+    static inline PyObject *mg_call_rest2(PyObject *f, PyObject *a, PyObject *b, PyObject *rest, Py_ssize_t start) {
+        PyObject *few[MG_FEW + 3], **args = few, *found;    /* args[0] is the callee's to write to */
+        Py_ssize_t n = PySequence_Fast_GET_SIZE(rest) - start;
+        size_t k = 0;
+        if (n > MG_FEW) {
+            args = (PyObject **)PyMem_Malloc((n + 3) * sizeof(PyObject *));
+            if (!args) return PyErr_NoMemory();
+        }
+        args[++k] = a;
+        if (b) args[++k] = b;
+        for (Py_ssize_t i = 0; i < n; i++) args[++k] = PySequence_Fast_GET_ITEM(rest, start + i);
+        found = PyObject_Vectorcall(f, args + 1, k | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        if (args != few) PyMem_Free(args);
+        return found;
     }
-    static inline PyObject *mg_try_call6(PyObject *f, PyObject *a, PyObject *b, PyObject *c, PyObject *d, PyObject *e, PyObject *g) {
-        return MG_TRY_CALL(f, 6, a, b, c, d, e, g);
-    }
+    #define mg_call_rest(f, a, rest, start) mg_call_rest2(f, a, NULL, rest, start)
+    #define mg_try_call_rest(f, a, rest, start) mg_or_none(mg_call_rest2(f, a, NULL, rest, start))
+    #define mg_try_call_rest2(f, a, b, rest, start) mg_or_none(mg_call_rest2(f, a, b, rest, start))
 
     /* A weak reference to an object, and the object of one, or None. A call through Python takes five times as long. */
     static inline PyObject *mg_weak_reference(PyObject *o) { return PyWeakref_NewRef(o, NULL); }
@@ -123,9 +138,10 @@ cdef extern from *:
     bint owns_rows "mg_owns_rows"(object array)
     object try_call1 "mg_try_call1"(object f, object a)
     object try_call2 "mg_try_call2"(object f, object a, object b)
-    object try_call3 "mg_try_call3"(object f, object a, object b, object c)
-    object try_call5 "mg_try_call5"(object f, object a, object b, object c, object d, object e)
-    object try_call6 "mg_try_call6"(object f, object a, object b, object c, object d, object e, object g)
+    object call_rest "mg_call_rest"(object f, object a, object rest, Py_ssize_t start)
+    object call_rest2 "mg_call_rest2"(object f, object a, object b, object rest, Py_ssize_t start)
+    object try_call_rest "mg_try_call_rest"(object f, object a, object rest, Py_ssize_t start)
+    object try_call_rest2 "mg_try_call_rest2"(object f, object a, object b, object rest, Py_ssize_t start)
     ctypedef void (*recycler_t "mg_recycler")(object)
     recycler_t find_recycler "mg_find_recycler"(object capsule) except? NULL
     void recycle "mg_recycle"(recycler_t recycler, object array)

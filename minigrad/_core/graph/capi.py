@@ -11,6 +11,8 @@ from minigrad._core.graph.locks import registering
 
 __all__ = [
     "allocate",
+    "call_rest",
+    "call_rest2",
     "change_class",
     "check_signals",
     "count_seldom",
@@ -32,9 +34,8 @@ __all__ = [
     "thread_id",
     "try_call1",
     "try_call2",
-    "try_call3",
-    "try_call5",
-    "try_call6",
+    "try_call_rest",
+    "try_call_rest2",
     "type_number",
     "weak_reference",
 ]
@@ -73,7 +74,27 @@ def try_call(f, *args):
         return None
 
 
-try_call1 = try_call2 = try_call3 = try_call5 = try_call6 = try_call
+try_call1 = try_call2 = try_call
+
+
+def call_rest(f, a, rest, start):
+    """``f(a, *rest[start:])``."""
+    return f(a, *rest[start:])
+
+
+def call_rest2(f, a, b, rest, start):
+    """``f(a, b, *rest[start:])``."""
+    return f(a, b, *rest[start:])
+
+
+def try_call_rest(f, a, rest, start):
+    """`call_rest`, or None if it raises one of the errors of a kernel."""
+    return try_call(f, a, *rest[start:])
+
+
+def try_call_rest2(f, a, b, rest, start):
+    """`call_rest2`, or None if it raises one of the errors of a kernel."""
+    return try_call(f, a, b, *rest[start:])
 
 
 def named_subclass(base, name):

@@ -18,7 +18,7 @@ Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read n
 import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
-from cython.cimports.minigrad._core.graph.capi import try_call1, try_call2, try_call3, try_call5, try_call6
+from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, try_call1, try_call2, try_call_rest, try_call_rest2
 from cython.cimports.minigrad._core.graph.metadata import Backend, Device, DType, backend_of, meta_of
 from cython.cimports.minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
@@ -220,11 +220,11 @@ def call(op, args):
         return apply_intercepted(op, state, args, tensors[:inputs])
     try:
         if not op.variadic:
-            array = op.forward(backend.kernels, *arrays)
+            array = call_rest(op.forward, backend.kernels, arrays, 0)
         elif op.kernel >= 0 and len(args) == 2:
             array = backend.table[op.kernel](arrays, args[1])
         else:
-            array = op.forward(backend.kernels, arrays, *args[1:])
+            array = call_rest2(op.forward, backend.kernels, arrays, args, 1)
     except (ValueError, IndexError, MemoryError, OverflowError) as error:
         raise translate_kernel_error(op.name, error) from None
     return wrap_results(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)
@@ -235,18 +235,13 @@ def call(op, args):
 def call_one(op: Primitive, args: tuple, state: State) -> object:
     """`call` for the usual op: one plain tensor, and other arguments, on the fast path."""
     x = cython.cast(TensorBase, args[0])
-    kernels = x._meta.backend.kernels
-    n: cython.Py_ssize_t = len(args)
-    array = None
     if op.kernel >= 0:
-        array = call_kernel(x._meta.backend.table[op.kernel], x._array, args)
-    elif n == 1:
-        array = try_call2(op.forward, kernels, x._array)
-    elif n == 2:
-        array = try_call3(op.forward, kernels, x._array, to_constant_argument(op, 1, args[1]))
-    if array is None:       # there are more arguments, or the call failed: then it raises here
+        array = try_call_rest(x._meta.backend.table[op.kernel], x._array, args, 1)
+    else:
+        array = try_call_rest2(op.forward, x._meta.backend.kernels, x._array, to_constant_arguments(op, args), 1)
+    if array is None:       # the call failed. Here it raises
         try:
-            array = op.forward(kernels, x._array, *[to_constant_argument(op, i, args[i]) for i in range(1, n)])
+            array = op.forward(x._meta.backend.kernels, x._array, *to_constant_arguments(op, args)[1:])
         except (ValueError, IndexError, MemoryError, OverflowError) as error:
             raise translate_kernel_error(op.name, error) from None
     if type(array) is tuple or type(array) is list:
@@ -261,26 +256,6 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
     return out
 
 
-@cython.cfunc
-def call_kernel(kernel, array, args: tuple) -> object:
-    """Call the kernel of an op on the array of its tensor and on its other arguments.
-
-    Returns None if the kernel fails, or if `args` has a length that we have no call for.
-    """
-    n: cython.Py_ssize_t = len(args)
-    if n == 1:
-        return try_call1(kernel, array)
-    if n == 2:
-        return try_call2(kernel, array, args[1])
-    if n == 3:
-        return try_call3(kernel, array, args[1], args[2])
-    if n == 5:      # a slice; 6: its backward
-        return try_call5(kernel, array, args[1], args[2], args[3], args[4])
-    if n == 6:
-        return try_call6(kernel, array, args[1], args[2], args[3], args[4], args[5])
-    return None
-
-
 def to_kernel_argument(argument):
     """An argument as the kernel takes it: tensors, also those in a tuple, are replaced by their arrays."""
     if isinstance(argument, TensorBase):
@@ -288,6 +263,16 @@ def to_kernel_argument(argument):
     if type(argument) is tuple and argument and contains_tensor(argument):
         return tuple([to_kernel_argument(x) for x in argument])
     return argument
+
+
+@cython.cfunc
+def to_constant_arguments(op: Primitive, args: tuple) -> tuple:
+    """`args`, with all but the first as the kernel takes them."""
+    i: cython.Py_ssize_t
+    for i in range(1, len(args)):
+        if isinstance(args[i], TensorBase) or (type(args[i]) is tuple and contains_tensor(args[i])):
+            return tuple([args[k] if k == 0 else to_constant_argument(op, k, args[k]) for k in range(len(args))])
+    return args
 
 
 @cython.cfunc

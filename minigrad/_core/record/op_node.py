@@ -14,7 +14,7 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 
 import cython
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import change_class, named_subclass
+from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, change_class, named_subclass
 from cython.cimports.minigrad._core.graph.node import clear_node
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import alias
@@ -225,31 +225,24 @@ class OpNode(Node):
         history = current().grad_enabled
         i: cython.int
         k: cython.int
-        if plan.single and plan.saved == 5:         # a slice: without a list of the values we save 200 ns
-            if plan.active & wanted & 1:
-                results[0] = plan.formulas[0](grad, self.value(0, history), self.value(1, history), self.value(2, history),
-                                              self.value(3, history), self.value(4, history))
-            return None
-        values: list = [self.value(k, history) for k in range(plan.saved)]
+        values: list = [None] * plan.saved      # of its full length at once, so that it does not grow
+        for k in range(plan.saved):
+            values[k] = self.value(k, history)
         if plan.single:
             if plan.active & wanted & 1:
-                results[0] = plan.formulas[0](grad, *values)
+                results[0] = call_rest(plan.formulas[0], grad, values, 0)
             return None
         if plan.joint is not None:
             needs: list = [self.next_node(i) is not None and (i > 62 or (wanted >> i) & 1 != 0) for i in range(self.edges)]
             if True not in needs:
                 return None
-            if plan.saved == 2:                     # cat
-                found = plan.joint(grad, tuple(needs), values[0], values[1])
-            else:
-                found = plan.joint(grad, tuple(needs), *values)
-            for i, result in enumerate(found):
+            for i, result in enumerate(call_rest2(plan.joint, grad, tuple(needs), values, 0)):
                 results[i] = result
             return None
         for i in plan.order:
             if plan.active & wanted & (cython.cast(cython.longlong, 1) << i):
-                results[i] = plan.formulas[i](
-                    grad, *[values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])])
+                needed = [values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])]
+                results[i] = call_rest(plan.formulas[i], grad, needed, 0)
         return None
 
     def __getattr__(self, name):

@@ -90,7 +90,7 @@ class T(View):
         return k.permute(x, (1, 0)) if x.ndim == 2 else k.permute(x, tuple(range(x.ndim)))
 
     def vjp_x(g):
-        return t(g)
+        return call(T_OP, (g,))
 
 
 @op("permute")
@@ -101,7 +101,7 @@ class Permute(View):
     params = ("x", "dims")
 
     def vjp_x(g, dims):
-        return call(Permute.op, (g, inverse_permutation(dims)))
+        return call(PERMUTE, (g, inverse_permutation(dims)))
 
 
 @op("expand")
@@ -150,6 +150,8 @@ SqueezeDimOfResult = variant(
 CLONE = cython.declare(object, Clone.op)
 EXPAND = cython.declare(object, Expand.op)
 TRANSPOSE = cython.declare(object, Transpose.op)
+PERMUTE = cython.declare(object, Permute.op)
+T_OP = cython.declare(object, T.op)
 UNSAFE_VIEW = cython.declare(object, UnsafeView.op)
 VIEW_OP = cython.declare(object, ViewOp.op)
 
@@ -231,7 +233,7 @@ def view(input: Tensor, *shape: int | Sequence[int], size: Sequence[int] | None 
             [3, 4, 5]])
     """
     tensor_argument("view", input)
-    return call(ViewOp.op, (input, infer_size(as_shape(shape if size is None else (size,)), input._meta.numel)))
+    return call(VIEW_OP, (input, infer_size(as_shape(shape if size is None else (size,)), input._meta.numel)))
 
 
 def reshape(input: Tensor, *sizes: int | Sequence[int], shape: Sequence[int] | None = None) -> Tensor:
@@ -292,7 +294,7 @@ def t(input: Tensor) -> Tensor:
     tensor_argument("t", input)
     if cython.cast(TensorBase, input)._meta.ndim > 2:
         check_matrix("t", input)
-    return call(T.op, (input,))
+    return call(T_OP, (input,))
 
 
 def check_matrix(function, x):
@@ -329,7 +331,7 @@ def permute(input: Tensor, *order: int | Sequence[int], dims: Sequence[int] | No
     order = tuple(seen)
     if len(set(order)) != len(order):
         raise ShapeError("MG-E205", "permute(): duplicate dims are not allowed.", found=f"dims {list(order)}")
-    return call(Permute.op, (input, order))
+    return call(PERMUTE, (input, order))
 
 
 def expand(input: Tensor, *sizes: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
