@@ -276,6 +276,15 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "max_pool_backward": ("g, index, x_shape, n", "g added at the positions in planes of n dimensions"),
     "max_pool_select": ("x, index, n", "x at the positions"),
     "resample": ("x, dim, starts, columns, weights", "sums along dim: z[i] = sum of weights[t] x[columns[t]], as in resampling.py"),
+    "rnn_layer": ("x, w, u, b, c, h, m, mode, reverse",
+                  "(all states, the last one, the last memory, the gates, the memories): a layer of x (T, N, I) with the weights w "
+                  "of x and u of the state, their biases b and c or None for both, the state h and, of an LSTM, the memory m, "
+                  "(N, H) each; mode: RNN_TANH, RNN_RELU, LSTM or GRU; reverse: from the last input. Gates (T, N, gates H) and "
+                  "memories (T, N, H) are for the backward; for a GRU the memories are u h + c of the new state. What a mode lacks "
+                  "has the shape (0,)"),
+    "rnn_layer_backward": ("gz, gh, gm, ggates, gcells, x, w, u, h, m, z, gates, cells, mode, reverse, needs",
+                           "(dx, dw, du, db, dc, dh, dm), of the shape (0,) where `needs`, a tuple of bools, is False, and for "
+                           "what the mode lacks; the gradients of the five results of rnn_layer are arrays or None"),
     # random numbers, from a RandomStream (random/_stream.py)
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),

@@ -1,4 +1,4 @@
-"""Recurrent layers, step by step: from the state h and the next input x to the next state.
+"""Recurrent layers: from the state h and the next input x to the next state.
 
     tanh     h <- tanh(W x + U h + b)                                           or relu
     LSTM     i, f, o = σ(W x + U h + b)     g = tanh(..)     c <- f c + i g     h <- o tanh(c)
@@ -6,6 +6,9 @@
 
 W x does not depend on the state. So one product computes it for all steps, and each step receives its own ``W x + b``. Where the
 biases of W and U are simply added, b is their sum.
+
+On a CPU a layer is one rule, ``ops/nn/recurrent.py``: one node, whose kernels run all steps. The code here computes it by ops, step
+by step. It serves what the rule does not: other devices, other dtypes, autocast, projections, packed sequences, and cells.
 
 Inside a layer the features are the first dimension and the batch is the last: h is (H, N) and the gates are (4 H, N). Each gate is
 then a contiguous block of memory, which C loops handle fast. With the batch first, the gates are columns, and a step of an LSTM
@@ -19,9 +22,14 @@ Mirrors ``aten/src/ATen/native/RNN.cpp``.
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
 # (the results of ops have no types inside the package)
 
+from minigrad._core.graph.metadata import named_dtype
+from minigrad._core.graph.thread_state import current
+from minigrad._core.record.apply import call
 from minigrad.nn.functional._padding import pad
 from minigrad.ops import cat, chunk, matmul, relu, sigmoid, split, stack, tanh, transpose, unbind, unsqueeze
+from minigrad.ops.base.registry import REGISTRY
 from minigrad.ops.linalg.matrix import linear
+from minigrad.ops.nn.recurrent import MkldnnRnnLayer
 
 __all__ = ["GATES", "cell", "layer", "packed_layer"]
 
@@ -62,6 +70,11 @@ def gru_step(x, state, u, bias=None):
     h = n + z * (h - n)
     return h, (h,)
 
+
+# The rules that compute all steps of a layer.
+RNN = REGISTRY["rnn_layer"]
+RULES = {"LSTM": MkldnnRnnLayer.op, "GRU": REGISTRY["gru_layer"], "RNN_TANH": RNN, "RNN_RELU": RNN}
+FLOATS = (named_dtype("float32"), named_dtype("float64"))
 
 STEPS = {"RNN_TANH": rnn_step(tanh), "RNN_RELU": rnn_step(relu), "LSTM": lstm_step, "GRU": gru_step}
 
@@ -113,6 +126,9 @@ def layer(mode, x, state, weights, reverse):
     """
     w, u, *more = weights
     b, c = more[:2] if len(more) > 1 else (None, None)
+    if one_node(x, (*state, *weights)) and not len(more) % 2:
+        outs = call(RULES[mode], (x, w, u, b, c, state[0], state[1] if mode == "LSTM" else None, mode, reverse))
+        return outs[0], list(outs[1:1 + len(state)])
     x, rest = prepare(mode, x, w, u, b, c)
     if len(more) % 2:
         rest = *rest, more[-1]
@@ -123,6 +139,13 @@ def layer(mode, x, state, weights, reverse):
         h, state = step(x, state, *rest)
         outputs.append(h)
     return features_first(stack(outputs[::-1] if reverse else outputs)), [transpose(h, 0, 1) for h in state]
+
+
+def one_node(x, others):
+    """Whether one rule can compute a layer: on a CPU, in float32 or float64, and outside of autocast."""
+    state = current()
+    return (state.autocast is None and x.dtype in FLOATS and x.device.type == "cpu"
+            and all(y.dtype is x.dtype and y.device is x.device for y in others))
 
 
 def packed_layer(mode, x, state, weights, reverse, sizes):

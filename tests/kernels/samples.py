@@ -265,6 +265,22 @@ for _shape, _n in (((3, 5), 1), ((2, 3, 4), 2), ((4,), 1), ((2, 1), 1), ((130, 7
     sample("rms_norm_backward", f"{_shape} {_n} plain", _shape, _shape, (_stats, "positive"), dtypes=FLOATS,
            after=lambda g, x, s, n=_n: (g, x, None, s, n))
 
+for _mode, _gates in (("RNN_TANH", 1), ("RNN_RELU", 1), ("LSTM", 4), ("GRU", 3)):
+    for _t, _n, _i, _h, _reverse in ((3, 2, 4, 3, False), (7, 1, 1, 2, True), (1, 3, 2, 5, False), (2, 0, 3, 2, False), (2, 20, 8, 17, True)):
+        _rows, _steps, _state = _gates * _h, (_t, _n, _h), (_n, _h)
+        _weights = ((_rows, _i), (_rows, _h))
+        sample("rnn_layer", f"{_mode} {_t} {_n}", (_t, _n, _i), *_weights, (_rows,), (_rows,), _state, _state, dtypes=FLOATS,
+               after=lambda *arrays, m=_mode, r=_reverse: (*arrays, m, r))
+        sample("rnn_layer", f"{_mode} {_t} {_n} plain", (_t, _n, _i), *_weights, _state, _state, dtypes=FLOATS,
+               after=lambda x, w, u, h, c, m=_mode, r=_reverse: (x, w, u, None, None, h, c, m, r))
+        _saved = (_steps, (_t, _n, _rows), _steps)
+        sample("rnn_layer_backward", f"{_mode} {_t} {_n}", _steps, _state, _state, (_t, _n, _i), *_weights, _state, _state, *_saved, dtypes=FLOATS,
+               after=lambda z, h, c, *rest, m=_mode, r=_reverse: (z, h, c, None, None, *rest, m, r, (True,) * 7))
+        sample("rnn_layer_backward", f"{_mode} {_t} {_n} of gates", (_t, _n, _rows), _steps, (_t, _n, _i), *_weights, _state, _state, *_saved,
+               dtypes=FLOATS, after=lambda g, c, *rest, m=_mode, r=_reverse: (None, None, None, g, c, *rest, m, r, (True,) * 7))
+        sample("rnn_layer_backward", f"{_mode} {_t} {_n} few", _steps, (_t, _n, _i), *_weights, _state, _state, *_saved, dtypes=FLOATS,
+               after=lambda z, *rest, m=_mode, r=_reverse: (z, None, None, None, None, *rest, m, r, (False, True, False, False, True, False, False)))
+
 # ---- matrices, joining, indexing -----------------------------------------------------------------------------
 for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3,
         4)), ((2, 1, 3, 2), (4, 2, 3)),

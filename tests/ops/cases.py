@@ -614,6 +614,35 @@ case("attention causal, few keys", lambda m, q, k, v: F(m).scaled_dot_product_at
      (2, 4, 3), (2, 2, 3), (2, 2, 3), name_differs=True)
 case("attention negative scale", lambda m, q, k, v: F(m).scaled_dot_product_attention(q, k, v, scale=-0.7),
      (3, 4), (2, 4), (2, 3), name_differs=True)
+def recurrent(m, kind, x, weights, state=None, **options):
+    """The outputs of a layer with these weights, and its last states, side by side in a row for each step of the batch."""
+    layer = getattr(m.nn, kind)(x.shape[-1], weights[1].shape[-1], bias=len(weights) > 2, dtype=m.float64, **options)
+    with_names = dict(zip([name for name, _ in layer.named_parameters()], weights))
+    z, last = m.func.functional_call(layer, with_names, (x, state))
+    return m.cat([z, *(last if kind == "LSTM" else (last,))], 0)
+
+
+for _kind, _gates, _options in (("LSTM", 4, {}), ("GRU", 3, {}), ("RNN", 1, {}), ("RNN", 1, {"nonlinearity": "relu"})):
+    case(f"{_kind} layer {_options}", lambda m, x, *ws, k=_kind, o=_options: recurrent(m, k, x, ws, **o), (3, 2, 3), (_gates * 2, 3),
+         (_gates * 2, 2), (_gates * 2,), (_gates * 2,), name_differs=True)
+    case(f"{_kind} layer, no bias {_options}", lambda m, x, *ws, k=_kind, o=_options: recurrent(m, k, x, ws, **o), (2, 1, 2),
+         (_gates * 2, 2), (_gates * 2, 2), name_differs=True)
+    case(f"{_kind} layer from a state {_options}", lambda m, x, *ws, k=_kind, o=_options: recurrent(
+        m, k, x, ws[:4], ws[4:] if k == "LSTM" else ws[4], **o), (2, 2, 2), (_gates * 2, 2), (_gates * 2, 2), (_gates * 2,),
+        (_gates * 2,), *[(1, 2, 2)] * (2 if _kind == "LSTM" else 1), name_differs=True)
+
+
+def first_gradients(m, kind, *xs):
+    """The gradients of a layer's parameters, in a row, without a graph of them: those that the kernel of the backward computes."""
+    with m.enable_grad():
+        x, *weights = [x.detach().requires_grad_() for x in xs]
+        grads = m.autograd.grad(recurrent(m, kind, x, weights).pow(2).sum(), (x, *weights))
+    return m.cat([g.reshape(-1) for g in grads])
+
+
+for _kind, _gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+    plain(f"gradients of {_kind}", lambda m, *xs, k=_kind: first_gradients(m, k, *xs), (3, 2, 3), (_gates * 2, 3), (_gates * 2, 2),
+          (_gates * 2,), (_gates * 2,))
 case("nll_loss", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0])), (2, 3))
 case("nll_loss weight", lambda m, x: F(m).nll_loss(x, m.tensor([1, 0, 2]), m.tensor([1.0, 2.0, 3.0], dtype=m.float64),
                                                    ignore_index=2), (3, 3))

@@ -11,6 +11,7 @@
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
     pooling.pyx       maxima over windows, and resampling
     loss.pyx          the loss of a classifier
+    recurrent.pyx     layers of recurrent networks; the loops of a step are in recurrent.h
     optim.pyx         the steps of optimisers; the loops are in steps.h
 
 Each kernel checks whether its arguments are *easy*: contiguous, of one of the two dtypes, with shapes that match or broadcast
@@ -33,6 +34,7 @@ FILES = {
     "pooling": "max_pool max_pool_backward resample",
     "loss": "class_outside nll_loss nll_loss_backward",
     "optim": "adam_ sgd_",
+    "recurrent": "rnn_layer rnn_layer_backward",
 }
 
 

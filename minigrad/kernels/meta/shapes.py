@@ -190,6 +190,17 @@ def rms_norm(x, w, n_dims, eps):
     return [(x.shape, x.dtype), (statistics(x, n_dims), np.dtype("float32") if x.dtype == np.float16 else x.dtype)]
 
 
+def rnn_layer(x, w, u, b, c, h, m, mode, reverse):
+    steps, gated = (*x.shape[:2], u.shape[1]), mode in ("LSTM", "GRU")
+    return [(shape, x.dtype) for shape in (steps, steps[1:], steps[1:] if mode == "LSTM" else (0,),
+                                           (*steps[:2], w.shape[0]) if gated else (0,), steps if gated else (0,))]
+
+
+def rnn_layer_backward(gz, gh, gm, ggates, gcells, x, w, u, h, m, z, gates, cells, mode, reverse, needs):
+    shapes = (x.shape, w.shape, u.shape, w.shape[:1], w.shape[:1], h.shape, h.shape if mode == "LSTM" else (0,))
+    return [(shape if need else (0,), x.dtype) for shape, need in zip(shapes, needs)]
+
+
 def nll_loss(x, target, weight, ignore_index, reduction):
     return [(target.shape if reduction == "none" else (), x.dtype), ((), x.dtype)]
 
@@ -257,6 +268,7 @@ RULES = {
     "layer_norm_backward": lambda g, x, w, mean, rstd, n_dims: [
         (x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],
     "rms_norm_backward": lambda g, x, w, rstd, n_dims: [(x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],
+    "rnn_layer": rnn_layer, "rnn_layer_backward": rnn_layer_backward,
     "nll_loss": nll_loss, "nll_loss_backward": lambda g, x_shape, *args: (x_shape, g.dtype),
     "conv": conv,
     "conv_input": lambda g, w, x_shape, *args: (x_shape, g.dtype),

@@ -10,6 +10,7 @@
     fourier.py      Fourier transforms
     ordering.py     flip, sorting, searching
     convolution.py  convolution, pooling, resampling
+    recurrent.py    layers of recurrent networks
     nn.py           losses, optimiser steps
     randoms.py      random numbers, with rejection.py
     special.py      the error function, the gamma function and its derivatives
@@ -48,6 +49,7 @@ FILES = {
     "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
     "ordering": "argsort cumextremum flip median mode nonzero searchsorted",
     "randoms": "bernoulli dropout dropout_backward normal poisson uniform",
+    "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
         "amax amin argmax argmin attention_weights layer_norm layer_norm_backward log_softmax log_softmax_backward logsumexp "
         "prod rms_norm rms_norm_backward softmax softmax_backward sum var",
