@@ -265,6 +265,14 @@ for _shape, _n in (((3, 5), 1), ((2, 3, 4), 2), ((4,), 1), ((2, 1), 1), ((130, 7
     sample("rms_norm_backward", f"{_shape} {_n} plain", _shape, _shape, (_stats, "positive"), dtypes=FLOATS,
            after=lambda g, x, s, n=_n: (g, x, None, s, n))
 
+for _shape in ((3, 5), (2, 3, 4), (4, 1, 2, 2), (2, 3, 6, 7), (130, 70), (3, 513), (2, 3, 2, 300), (1, 40, 31)):
+    _channels = (_shape[1],)
+    sample("batch_norm", f"{_shape}", _shape, _channels, _channels, dtypes=FLOATS, after=lambda x, w, b: (x, w, b, 1e-5))
+    sample("batch_norm", f"{_shape} plain", _shape, dtypes=FLOATS, after=lambda x: (x, None, None, 1e-5))
+    sample("batch_norm_backward", f"{_shape}", _shape, _shape, _channels, _channels, (_channels, "positive"), dtypes=FLOATS)
+    sample("batch_norm_backward", f"{_shape} plain", _shape, _shape, _channels, (_channels, "positive"), dtypes=FLOATS,
+           after=lambda g, x, m, s: (g, x, None, m, s))
+
 # ---- matrices, joining, indexing -----------------------------------------------------------------------------
 for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3,
         4)), ((2, 1, 3, 2), (4, 2, 3)),
