@@ -63,13 +63,28 @@ cdef object run(int op, int kind, int layout, ndarray like, char *x, char *y):
     return z
 
 
+# A Python number as an element of an array.
+cdef union Element:
+    float single
+    double wide
+
+
+cdef inline char *write_number(object number, int kind, Element *element) except NULL:
+    """Write `number` to `element` in the dtype of `kind`, and return the address."""
+    cdef double value = number
+    if kind == 0:
+        element.single = <float>value
+    else:
+        element.wide = value
+    return <char *>element
+
+
 # An operand that is not simply a row-major array of the result's shape: where it begins, its steps in bytes for each dimension
 # of the result, 0 where it repeats, and the value of a Python number.
 cdef struct Strided:
     char *start
     npy_intp steps[MOST_SPREAD]
-    float single
-    double number
+    Element number
 
 
 # 0 for an aligned array of float32 with at most MOST_SPREAD dimensions and any strides, 1 for float64, -1 for anything else.
@@ -118,9 +133,7 @@ cdef bint locate(object x, int kind, int nd, npy_intp *d, Strided *at) except -1
             if step > 0:
                 before = step
         return True
-    at.number = x
-    at.single = <float>at.number
-    at.start = <char *>&at.single if kind == 0 else <char *>&at.number
+    at.start = write_number(x, kind, &at.number)
     for i in range(nd):
         at.steps[i] = 0
     return True
@@ -209,8 +222,7 @@ cdef inline bint is_number(object x) noexcept:
 cdef object binary(int op, object x, object y, str twin):
     cdef int kind = easy(x)
     cdef ndarray a, b
-    cdef float f
-    cdef double d
+    cdef Element number
     if kind >= 0:
         a = <ndarray>x
         if type(y) is ndarray:
@@ -223,11 +235,7 @@ cdef object binary(int op, object x, object y, str twin):
                 if ndim(a) == 0:
                     return run(op, kind, SV, b, data(a), data(b))
         elif is_number(y):
-            d = y
-            if kind == 1:
-                return run(op, kind, VS, a, data(a), <char *>&d)
-            f = <float>d
-            return run(op, kind, VS, a, data(a), <char *>&f)
+            return run(op, kind, VS, a, data(a), write_number(y, kind, &number))
     kind = kind_of(y) if is_number(x) else kind_of(x)
     if kind >= 0 and (is_number(x) or is_number(y) or kind_of(y) == kind):
         z = spread(op, kind, x, y, None)
@@ -506,8 +514,7 @@ def add_(x, y):
 cdef object compare(int op, object x, object y, str twin):
     cdef int kind = easy(x), layout = VV
     cdef ndarray a, z
-    cdef double number
-    cdef float single
+    cdef Element number
     cdef char *q
     cdef char *r
     cdef npy_intp n
@@ -515,9 +522,8 @@ cdef object compare(int op, object x, object y, str twin):
         a = <ndarray>x
         q = NULL
         if type(y) is float or (type(y) is int and -EXACT <= y <= EXACT):
-            number, layout = y, VS
-            single = <float>number
-            q = <char *>&single if kind == 0 else <char *>&number
+            layout = VS
+            q = write_number(y, kind, &number)
         elif easy(y) == kind and ndim(<ndarray>y) == ndim(a) and same_dims(dims(<ndarray>y), dims(a), ndim(a)):
             q = data(<ndarray>y)
         if q != NULL:
@@ -561,13 +567,10 @@ def ge(x, y):
 
 # The address of an operand of `where`: of an array of `kind` with the mask's shape, of the element of a 0-d array, or of `number`,
 # which gets the value of a Python number. NULL for anything else. Sets `single` to whether the operand is one number.
-cdef char *source(object x, int kind, ndarray mask, double *number, bint *single) except? NULL:
+cdef char *source(object x, int kind, ndarray mask, Element *number, bint *single) except? NULL:
     single[0] = True
-    if type(x) is float or type(x) is int:
-        number[0] = x
-        if kind == 0:
-            (<float *>number)[0] = <float>number[0]
-        return <char *>number
+    if is_number(x):
+        return write_number(x, kind, number)
     if easy(x) != kind:
         return NULL
     if ndim(<ndarray>x) != 0 or ndim(mask) == 0:
@@ -580,7 +583,7 @@ cdef char *source(object x, int kind, ndarray mask, double *number, bint *single
 def where(c, x, y):
     cdef int kind = easy(x)
     cdef ndarray mask, z
-    cdef double a, b
+    cdef Element a, b
     cdef bint one, other
     cdef char *p
     cdef char *q
