@@ -280,6 +280,13 @@ for _mode, _gates in (("RNN_TANH", 1), ("RNN_RELU", 1), ("LSTM", 4), ("GRU", 3))
                dtypes=FLOATS, after=lambda g, c, *rest, m=_mode, r=_reverse: (None, None, None, g, c, *rest, m, r, (True,) * 7))
         sample("rnn_layer_backward", f"{_mode} {_t} {_n} few", _steps, (_t, _n, _i), *_weights, _state, _state, *_saved, dtypes=FLOATS,
                after=lambda z, *rest, m=_mode, r=_reverse: (z, None, None, None, None, *rest, m, r, (False, True, False, False, True, False, False)))
+for _shape in ((3, 5), (2, 3, 4), (4, 1, 2, 2), (2, 3, 6, 7), (130, 70), (3, 513), (2, 3, 2, 300), (1, 40, 31)):
+    _channels = (_shape[1],)
+    sample("batch_norm", f"{_shape}", _shape, _channels, _channels, dtypes=FLOATS, after=lambda x, w, b: (x, w, b, 1e-5))
+    sample("batch_norm", f"{_shape} plain", _shape, dtypes=FLOATS, after=lambda x: (x, None, None, 1e-5))
+    sample("batch_norm_backward", f"{_shape}", _shape, _shape, _channels, _channels, (_channels, "positive"), dtypes=FLOATS)
+    sample("batch_norm_backward", f"{_shape} plain", _shape, _shape, _channels, (_channels, "positive"), dtypes=FLOATS,
+           after=lambda g, x, m, s: (g, x, None, m, s))
 
 # ---- matrices, joining, indexing -----------------------------------------------------------------------------
 for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3,

@@ -2,6 +2,7 @@
 
     common.pxd        what the files share: checking an array, making one
     threads.pyx       the number of threads for large arrays
+    pieces.h          how threads share a loop
     loops.h           the elementwise loops, as a table of expressions
     pool.pyx          a cache of freed arrays
     elementwise.pyx   functions of each element
@@ -10,6 +11,7 @@
     joining.pyx       cat; adding slices by index
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
     pooling.pyx       maxima over windows, and resampling
+    normalization.pyx batch normalisation; the loops are in channels.h
     loss.pyx          the loss of a classifier
     recurrent.pyx     layers of recurrent networks; the loops of a step are in recurrent.h
     optim.pyx         the steps of optimisers; the loops are in steps.h
@@ -32,6 +34,7 @@ from minigrad._lazy import lazy
 FILES = {
     "convolution": "conv conv_input conv_weight",
     "pooling": "max_pool max_pool_backward resample",
+    "normalization": "batch_norm batch_norm_backward",
     "loss": "class_outside nll_loss nll_loss_backward",
     "optim": "adam_ sgd_",
     "recurrent": "rnn_layer rnn_layer_backward",

@@ -18,10 +18,14 @@ cdef extern from "loops.h" nogil:
     const mg_unary mg_libm_loops[][2]
     void mg_run_binary(mg_binary, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
+    # NumPy's loop for a function of one argument
+    ctypedef void (*mg_foreign)(char **, const npy_intp *, const npy_intp *, void *)
+    void mg_run_foreign(mg_foreign, void *, char *, char *, Py_ssize_t, int, int)
     ctypedef void (*mg_choice)(const char *, const void *, const void *, void *, Py_ssize_t)
     const mg_choice mg_choice_loops[2][2][2]
     ctypedef void (*mg_compare)(const void *, const void *, char *, Py_ssize_t)
     const mg_compare mg_compare_loops[][2][2]
+    void mg_run_compare(mg_compare, const char *, const char *, char *, Py_ssize_t, int, int, int)
     int MG_C_eq, MG_C_ne, MG_C_lt, MG_C_le, MG_C_gt, MG_C_ge
     void mg_run_choice(mg_choice, const char *, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     int MG_PARALLEL
@@ -59,13 +63,28 @@ cdef object run(int op, int kind, int layout, ndarray like, char *x, char *y):
     return z
 
 
+# A Python number as an element of an array.
+cdef union Element:
+    float single
+    double wide
+
+
+cdef inline char *write_number(object number, int kind, Element *element) except NULL:
+    """Write `number` to `element` in the dtype of `kind`, and return the address."""
+    cdef double value = number
+    if kind == 0:
+        element.single = <float>value
+    else:
+        element.wide = value
+    return <char *>element
+
+
 # An operand that is not simply a row-major array of the result's shape: where it begins, its steps in bytes for each dimension
 # of the result, 0 where it repeats, and the value of a Python number.
 cdef struct Strided:
     char *start
     npy_intp steps[MOST_SPREAD]
-    float single
-    double number
+    Element number
 
 
 # 0 for an aligned array of float32 with at most MOST_SPREAD dimensions and any strides, 1 for float64, -1 for anything else.
@@ -114,9 +133,7 @@ cdef bint locate(object x, int kind, int nd, npy_intp *d, Strided *at) except -1
             if step > 0:
                 before = step
         return True
-    at.number = x
-    at.single = <float>at.number
-    at.start = <char *>&at.single if kind == 0 else <char *>&at.number
+    at.start = write_number(x, kind, &at.number)
     for i in range(nd):
         at.steps[i] = 0
     return True
@@ -205,8 +222,7 @@ cdef inline bint is_number(object x) noexcept:
 cdef object binary(int op, object x, object y, str twin):
     cdef int kind = easy(x)
     cdef ndarray a, b
-    cdef float f
-    cdef double d
+    cdef Element number
     if kind >= 0:
         a = <ndarray>x
         if type(y) is ndarray:
@@ -219,11 +235,7 @@ cdef object binary(int op, object x, object y, str twin):
                 if ndim(a) == 0:
                     return run(op, kind, SV, b, data(a), data(b))
         elif is_number(y):
-            d = y
-            if kind == 1:
-                return run(op, kind, VS, a, data(a), <char *>&d)
-            f = <float>d
-            return run(op, kind, VS, a, data(a), <char *>&f)
+            return run(op, kind, VS, a, data(a), write_number(y, kind, &number))
     kind = kind_of(y) if is_number(x) else kind_of(x)
     if kind >= 0 and (is_number(x) or is_number(y) or kind_of(y) == kind):
         z = spread(op, kind, x, y, None)
@@ -258,25 +270,24 @@ cdef object unary(int op, object x, str twin):
 
 # NumPy's loop for a function of one argument, and the loop's data, for each kind: taken from the ufunc. Calling the ufunc
 # instead takes 900 ns more. (PyUFuncObject is part of NumPy's C interface.)
-ctypedef void (*numpy_loop)(char **, const npy_intp *, const npy_intp *, void *) noexcept nogil
-
 cdef extern from "numpy/ufuncobject.h":
     ctypedef struct PyUFuncObject:
         int nin, nout, nargs, ntypes
-        numpy_loop *functions
+        mg_foreign *functions
         void **data
         char *types
 
-cdef numpy_loop numpy_loops[FUNCTIONS][2]
+cdef mg_foreign numpy_loops[FUNCTIONS][2]
 cdef void *numpy_data[FUNCTIONS][2]
 
 
 cdef object find_loops(int op, object ufunc):
     cdef PyUFuncObject *u = <PyUFuncObject *>ufunc
-    cdef int i, kind
+    cdef int i, kind, wanted
     for kind in range(2):
+        wanted = NPY_FLOAT32 if kind == 0 else NPY_FLOAT64
         for i in reversed(range(u.ntypes)):     # backwards, so that NumPy's first choice remains
-            if u.types[2 * i] == u.types[2 * i + 1] == (NPY_FLOAT32 if kind == 0 else NPY_FLOAT64):
+            if u.types[2 * i] == wanted and u.types[2 * i + 1] == wanted:
                 numpy_loops[op][kind] = u.functions[i]
                 numpy_data[op][kind] = u.data[i]
 
@@ -288,15 +299,10 @@ for op_, ufunc_ in [(MG_L_exp, np.exp), (MG_L_log, np.log), (MG_L_log1p, np.log1
 
 cdef void call_loop(int op, int kind, char *x, char *z, npy_intp n) noexcept nogil:
     """Call libm's function for few elements, else NumPy's loop."""
-    cdef char *args[2]
-    cdef npy_intp steps[2]
     if n <= FEW or numpy_loops[op][kind] == NULL:
-        mg_libm_loops[op][kind](x, z, n)
-        return
-    args[0] = x
-    args[1] = z
-    steps[0] = steps[1] = item_size(kind)
-    numpy_loops[op][kind](args, &n, steps, numpy_data[op][kind])
+        mg_run_unary(mg_libm_loops[op][kind], x, z, n, item_size(kind), threads)
+    else:
+        mg_run_foreign(numpy_loops[op][kind], numpy_data[op][kind], x, z, n, item_size(kind), threads)
 
 
 cdef object function(int op, object x, str twin):
@@ -508,8 +514,7 @@ def add_(x, y):
 cdef object compare(int op, object x, object y, str twin):
     cdef int kind = easy(x), layout = VV
     cdef ndarray a, z
-    cdef double number
-    cdef float single
+    cdef Element number
     cdef char *q
     cdef char *r
     cdef npy_intp n
@@ -517,9 +522,8 @@ cdef object compare(int op, object x, object y, str twin):
         a = <ndarray>x
         q = NULL
         if type(y) is float or (type(y) is int and -EXACT <= y <= EXACT):
-            number, layout = y, VS
-            single = <float>number
-            q = <char *>&single if kind == 0 else <char *>&number
+            layout = VS
+            q = write_number(y, kind, &number)
         elif easy(y) == kind and ndim(<ndarray>y) == ndim(a) and same_dims(dims(<ndarray>y), dims(a), ndim(a)):
             q = data(<ndarray>y)
         if q != NULL:
@@ -529,7 +533,7 @@ cdef object compare(int op, object x, object y, str twin):
                 mg_compare_loops[op][kind][layout](data(a), q, r, n)
             else:
                 with nogil:
-                    mg_compare_loops[op][kind][layout](data(a), q, r, n)
+                    mg_run_compare(mg_compare_loops[op][kind][layout], data(a), q, r, n, item_size(kind), layout == VV, threads)
             return z
     return getattr(numpy_ref, twin)(x, y)
 
@@ -563,13 +567,10 @@ def ge(x, y):
 
 # The address of an operand of `where`: of an array of `kind` with the mask's shape, of the element of a 0-d array, or of `number`,
 # which gets the value of a Python number. NULL for anything else. Sets `single` to whether the operand is one number.
-cdef char *source(object x, int kind, ndarray mask, double *number, bint *single) except? NULL:
+cdef char *source(object x, int kind, ndarray mask, Element *number, bint *single) except? NULL:
     single[0] = True
-    if type(x) is float or type(x) is int:
-        number[0] = x
-        if kind == 0:
-            (<float *>number)[0] = <float>number[0]
-        return <char *>number
+    if is_number(x):
+        return write_number(x, kind, number)
     if easy(x) != kind:
         return NULL
     if ndim(<ndarray>x) != 0 or ndim(mask) == 0:
@@ -582,7 +583,7 @@ cdef char *source(object x, int kind, ndarray mask, double *number, bint *single
 def where(c, x, y):
     cdef int kind = easy(x)
     cdef ndarray mask, z
-    cdef double a, b
+    cdef Element a, b
     cdef bint one, other
     cdef char *p
     cdef char *q

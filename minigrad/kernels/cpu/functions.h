@@ -29,6 +29,21 @@ static inline float mg_exp_of_f32(float x) {
     return p * first * second;
 }
 
+/* The same for x <= 0: two powers, of which one is a constant, give 2^k for -150 <= k <= 0. The low bits of t are k. */
+static inline float mg_exp_down_f32(float x) {
+    const float magic = 12582912.0f;
+    const float y = x < -104.0f ? -104.0f : x;
+    const float t = y * 1.44269504088896341f + magic, k = t - magic;
+    const float r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
+    const float p = 1 + r * (1 + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
+    uint32_t bits;
+    float power;
+    memcpy(&bits, &t, 4);
+    bits = (bits << 23) + ((uint32_t)(127 + 64) << 23);
+    memcpy(&power, &bits, 4);
+    return p * power * 5.421010862427522e-20f;      /* 2^-64 */
+}
+
 static inline double mg_exp_of_f64(double x) {
     const double magic = 6755399441055744.0;
     const double y = x > 710.0 ? 710.0 : x < -746.0 ? -746.0 : x;

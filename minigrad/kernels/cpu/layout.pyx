@@ -4,16 +4,20 @@
 
 import numpy as np
 
-from libc.string cimport memmove, memset
+from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh, strided
+from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
 
-cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64")
+cdef extern from "pieces.h" nogil:
+    int MG_PARALLEL
+    void copy_elements "mg_copy_elements"(char *to, const char *origin, Py_ssize_t n, int itemsize, int threads)
 
+cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64")
 
 
 def owns(x):
@@ -30,7 +34,7 @@ def obeys_layout(g, x):
 
 def copy_with_layout(g, x):
     if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x) and ndim(<ndarray>g) == ndim(<ndarray>x):
-        return cnp.PyArray_NewCopy(<ndarray>g, cnp.NPY_CORDER)
+        return copy(g)
     return numpy_ref.copy_with_layout(g, x)
 
 
@@ -56,12 +60,25 @@ def full(shape, value, dtype):
 
 def copy(x):
     cdef ndarray a = <ndarray?>x, z
-    cdef int type_ = typenum(a)
+    cdef int kind = easy(x)
+    if kind >= 0:
+        z = fresh(ndim(a), dims(a), typenum(a))
+        copy_rows(data(z), data(a), size(a), item_size(kind))
+        return z
     if size(a) > SMALL or not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
         return cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
-    z = fresh(ndim(a), dims(a), type_)
+    z = fresh(ndim(a), dims(a), typenum(a))
     walk(ndim(a), dims(a), data(z), strides(z), data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
     return z
+
+
+cdef void copy_rows(char *to, char *origin, npy_intp n, int width) noexcept:
+    """Copy `n` elements from one array without gaps to another."""
+    if n < MG_PARALLEL:
+        memcpy(to, origin, n * width)
+    else:
+        with nogil:
+            copy_elements(to, origin, n, width, threads)
 
 
 def copy_(x, y):

@@ -31,8 +31,12 @@ cdef inline bint both_matrices(object x, object y):
 cdef object blas(ndarray x, ndarray y):
     """x y by NumPy, which calls BLAS, without its warnings about infinities and NaNs: see `quiet` in numpy_ref/precision.py."""
     cdef object context = PyContext_Copy(SILENCE)
+    cdef npy_intp shape[2]
     PyContext_Enter(context)
     try:
+        if is_real(x) and typenum(x) == typenum(y) and is_real(y) and dims(x)[1] == dims(y)[0]:    # into memory of the pool
+            shape[0], shape[1] = dims(x)[0], dims(y)[1]
+            return matrix_product_into(x, y, fresh(2, shape, typenum(x)))
         return matrix_product(x, y)
     finally:
         PyContext_Exit(context)

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "functions.h"
+#include "pieces.h"
 #include "simd.h"
 
 typedef void (*mg_binary)(const void *, const void *, void *, mg_size);
@@ -144,55 +145,31 @@ static const mg_unary mg_libm_loops[][2] = {MG_LIBM_TABLE(MG_UNARY_ENTRY)};
 #define MG_COMPARE_NUMBER(name, number, relation) MG_C_##name = number,
 enum { MG_COMPARE_TABLE(MG_COMPARE_NUMBER) MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_LIBM_TABLE(MG_LIBM_NUMBER) MG_NUMBERS_END };
 
-/* The number of elements from which threads share a loop, and the number that a thread takes at a time. */
-#define MG_PARALLEL 65536
-#define MG_PIECE 16384
-
+/* The loops over a whole array, which threads share if it is large (pieces.h). An operand that does not move is one number. */
 static void mg_run_binary(mg_binary loop, const char *x, const char *y, char *z, mg_size n, int itemsize,
                           int x_moves, int y_moves, int threads) {
-#ifdef _OPENMP
-    if (threads > 1 && n >= MG_PARALLEL) {
-        mg_size pieces = (n + MG_PIECE - 1) / MG_PIECE;
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (mg_size k = 0; k < pieces; k++) {
-            mg_size at = k * MG_PIECE * itemsize, left = n - k * MG_PIECE;
-            loop(x + x_moves * at, y + y_moves * at, z + at, left < MG_PIECE ? left : MG_PIECE);
-        }
-        return;
-    }
-#endif
-    loop(x, y, z, n);
+    MG_SHARED(n, loop(x + x_moves * from * itemsize, y + y_moves * from * itemsize, z + from * itemsize, count))
 }
 
 static void mg_run_choice(mg_choice loop, const char *c, const char *x, const char *y, char *z, mg_size n, int itemsize,
                           int x_moves, int y_moves, int threads) {
-#ifdef _OPENMP
-    if (threads > 1 && n >= MG_PARALLEL) {
-        mg_size pieces = (n + MG_PIECE - 1) / MG_PIECE;
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (mg_size k = 0; k < pieces; k++) {
-            mg_size from = k * MG_PIECE, at = from * itemsize, left = n - from;
-            loop(c + from, x + x_moves * at, y + y_moves * at, z + at, left < MG_PIECE ? left : MG_PIECE);
-        }
-        return;
-    }
-#endif
-    loop(c, x, y, z, n);
+    MG_SHARED(n, loop(c + from, x + x_moves * from * itemsize, y + y_moves * from * itemsize, z + from * itemsize, count))
+}
+
+static void mg_run_compare(mg_compare loop, const char *x, const char *y, char *z, mg_size n, int itemsize, int y_moves, int threads) {
+    MG_SHARED(n, loop(x + from * itemsize, y + y_moves * from * itemsize, z + from, count))
 }
 
 static void mg_run_unary(mg_unary loop, const char *x, char *z, mg_size n, int itemsize, int threads) {
-#ifdef _OPENMP
-    if (threads > 1 && n >= MG_PARALLEL) {
-        mg_size pieces = (n + MG_PIECE - 1) / MG_PIECE;
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (mg_size k = 0; k < pieces; k++) {
-            mg_size at = k * MG_PIECE * itemsize, left = n - k * MG_PIECE;
-            loop(x + at, z + at, left < MG_PIECE ? left : MG_PIECE);
-        }
-        return;
-    }
-#endif
-    loop(x, z, n);
+    MG_SHARED(n, loop(x + from * itemsize, z + from * itemsize, count))
+}
+
+/* NumPy's loop for a function of one argument: addresses, number of elements, steps in bytes, and data of its own. */
+typedef void (*mg_foreign)(char **, const mg_size *, const mg_size *, void *);
+
+static void mg_run_foreign(mg_foreign loop, void *its_data, char *x, char *z, mg_size n, int itemsize, int threads) {
+    const mg_size steps[2] = {itemsize, itemsize};
+    MG_SHARED(n, char *args[2] = {x + from * itemsize, z + from * itemsize}; loop(args, &count, steps, its_data))
 }
 
 #endif

@@ -19,7 +19,7 @@
 
 #define MG_PART 512         /* numbers of a row that are added up in T */
 #define MG_FEW_ROWS 64      /* rows that sums down the columns add up in T: here one number after the other */
-#define MG_TILE 512         /* columns that are summed together */
+#define MG_TILE 1024        /* columns that are summed together */
 
 /* The largest number of a row, ignoring nan: a nan reaches the result through the exponentials. */
 #define MG_TOP(T, x, n)                                                                            \
@@ -27,18 +27,47 @@
     MG_REDUCE(max, top)                                                                            \
     for (mg_size i = 0; i < (n); i++) top = (x)[i] > top ? (x)[i] : top
 
-/* total = a sum over i < n. The last argument is the body of the loop, which adds number i to `part`. */
+/* total = the sum over i < n of the last argument. */
 #define MG_TOTAL(T, total, n, ...)                                                                 \
     double total = 0;                                                                              \
     for (mg_size first = 0; first < (n); first += MG_PART) {                                       \
         const mg_size last = first + MG_PART < (n) ? first + MG_PART : (n);                        \
         T part = 0;                                                                                \
         MG_REDUCE(+, part)                                                                         \
-        for (mg_size i = first; i < last; i++) { __VA_ARGS__; }                                    \
+        for (mg_size i = first; i < last; i++) part += (__VA_ARGS__);                              \
         total += part;                                                                             \
     }
 
-#define MG_ROW_LOOPS(T, suffix, EXP, LOG, SQRT)                                                    \
+#ifdef _OPENMP
+#define MG_SIMD_LOOP _Pragma("omp simd")    /* the arrays of one loop do not overlap */
+#else
+#define MG_SIMD_LOOP
+#endif
+#define MG_ALL(...) { MG_SIMD_LOOP for (mg_size i = 0; i < n; i++) { __VA_ARGS__; } }
+
+/* to[i] += Σ of `count` rows at distances of `inner`: four rows together, so that `to` is read and written less often. */
+#define MG_ADD_ROWS(T, to, rows, count, width)                                                     \
+    {                                                                                              \
+        const T *a = rows;                                                                         \
+        mg_size left = count;                                                                      \
+        for (; left >= 4; left -= 4, a += 4 * inner) {                                             \
+            const T *b = a + inner, *c = b + inner, *d = c + inner;                                \
+            MG_SIMD_LOOP for (mg_size i = 0; i < width; i++) to[i] += (a[i] + b[i]) + (c[i] + d[i]); \
+        }                                                                                          \
+        for (; left > 0; left--, a += inner) MG_SIMD_LOOP for (mg_size i = 0; i < width; i++) to[i] += a[i]; \
+    }
+
+/* A part of a row in the backward of layer normalisation, where h is the last argument: its two sums, and dw and db. */
+#define MG_ROW_OF_GRADIENTS(T, ...) {                                                              \
+        MG_REDUCE(+, part, other)                                                                  \
+        for (mg_size i = first; i < last; i++) {                                                   \
+            const T y = (x[i] - m) * s, h = __VA_ARGS__;                                           \
+            part += h, other += h * y;                                                             \
+            dw[i] += g[i] * y, db[i] += g[i];                                                      \
+        }                                                                                          \
+    }
+
+#define MG_ROW_LOOPS(T, suffix, EXP, EXP_DOWN, LOG, SQRT)                                          \
     MG_SIMD static double mg_sum_row_##suffix(const T *x, mg_size n) {                             \
         double total = 0;                                                                          \
         MG_REDUCE(+, total)                                                                        \
@@ -50,8 +79,7 @@
     MG_SIMD static void mg_sum_columns_##suffix(const T *x, T *z, mg_size n, mg_size inner) {      \
         if (n <= MG_FEW_ROWS) {                                                                    \
             for (mg_size i = 0; i < inner; i++) z[i] = 0;                                          \
-            for (mg_size r = 0; r < n; r++, x += inner)                                            \
-                for (mg_size i = 0; i < inner; i++) z[i] += x[i];                                  \
+            MG_ADD_ROWS(T, z, x, n, inner)                                                         \
             return;                                                                                \
         }                                                                                          \
         for (mg_size at = 0; at < inner; at += MG_TILE) {                                          \
@@ -62,10 +90,7 @@
             for (mg_size r = 0; r < n; r += MG_FEW_ROWS) {                                         \
                 const mg_size end = r + MG_FEW_ROWS < n ? r + MG_FEW_ROWS : n;                     \
                 for (mg_size i = 0; i < width; i++) part[i] = 0;                                   \
-                for (mg_size k = r; k < end; k++) {                                                \
-                    const T *row = x + k * inner + at;                                             \
-                    for (mg_size i = 0; i < width; i++) part[i] += row[i];                         \
-                }                                                                                  \
+                MG_ADD_ROWS(T, part, x + r * inner + at, end - r, width)                           \
                 for (mg_size i = 0; i < width; i++) totals[i] += part[i];                          \
             }                                                                                      \
             for (mg_size i = 0; i < width; i++) z[at + i] = (T)totals[i];                          \
@@ -95,9 +120,12 @@
         for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
             const mg_size limit = queries > 0 && r % queries + 1 < n ? r % queries + 1 : n;        \
             MG_TOP(T, x, limit);                                                                   \
-            MG_TOTAL(T, total, limit, const T e = EXP(scale * (x[i] - top)); z[i] = e; part += e)  \
-            const T sum = (T)total;                                                                \
-            for (mg_size i = 0; i < limit; i++) z[i] /= sum;                                       \
+            MG_TOTAL(T, total, limit, z[i] = EXP_DOWN(scale * (x[i] - top)))                       \
+            const T sum = (T)total, inverse = 1 / sum;                                             \
+            for (mg_size i = 0; i < limit; i++) {       /* z / sum: the remainder corrects the product. A division takes longer. */ \
+                const T e = z[i], q = e * inverse;                                                 \
+                z[i] = q + (e - q * sum) * inverse;                                                \
+            }                                                                                      \
             for (mg_size i = limit; i < n; i++) z[i] = 0;                                          \
         }                                                                                          \
     }                                                                                              \
@@ -105,7 +133,7 @@
     MG_SIMD static void mg_log_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n) {       \
         for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
             MG_TOP(T, x, n);                                                                       \
-            MG_TOTAL(T, total, n, part += EXP(x[i] - top))                                         \
+            MG_TOTAL(T, total, n, EXP_DOWN(x[i] - top))                                            \
             const T shift = LOG((T)total);                                                         \
             for (mg_size i = 0; i < n; i++) z[i] = x[i] - top - shift;                             \
         }                                                                                          \
@@ -114,7 +142,7 @@
     /* out = z (g - Σ g z) */                                                                      \
     MG_SIMD static void mg_softmax_backward_##suffix(const T *g, const T *z, T *out, mg_size rows, mg_size n) { \
         for (mg_size r = 0; r < rows; r++, g += n, z += n, out += n) {                             \
-            MG_TOTAL(T, total, n, part += g[i] * z[i])                                             \
+            MG_TOTAL(T, total, n, g[i] * z[i])                                                     \
             const T sum = (T)total;                                                                \
             for (mg_size i = 0; i < n; i++) out[i] = z[i] * (g[i] - sum);                          \
         }                                                                                          \
@@ -123,7 +151,7 @@
     /* out = g - e^z Σ g */                                                                        \
     MG_SIMD static void mg_log_softmax_backward_##suffix(const T *g, const T *z, T *out, mg_size rows, mg_size n) { \
         for (mg_size r = 0; r < rows; r++, g += n, z += n, out += n) {                             \
-            MG_TOTAL(T, total, n, part += g[i])                                                    \
+            MG_TOTAL(T, total, n, g[i])                                                            \
             const T sum = (T)total;                                                                \
             for (mg_size i = 0; i < n; i++) out[i] = g[i] - EXP(z[i]) * sum;                       \
         }                                                                                          \
@@ -133,13 +161,14 @@
     MG_SIMD static void mg_layer_norm_##suffix(const T *x, const T *w, const T *b, T *z, T *mean, T *rstd, mg_size rows, \
                                                mg_size n, T eps) {                                 \
         for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
-            MG_TOTAL(T, total, n, part += x[i])                                                    \
+            MG_TOTAL(T, total, n, x[i])                                                            \
             const T m = (T)(total / n);                                                            \
-            MG_TOTAL(T, squares, n, part += (x[i] - m) * (x[i] - m))                               \
+            MG_TOTAL(T, squares, n, (x[i] - m) * (x[i] - m))                                       \
             const T s = 1 / SQRT((T)(squares / n) + eps);                                          \
-            for (mg_size i = 0; i < n; i++) z[i] = (x[i] - m) * s;                                 \
-            if (w) for (mg_size i = 0; i < n; i++) z[i] *= w[i];                                   \
-            if (b) for (mg_size i = 0; i < n; i++) z[i] += b[i];                                   \
+            if (w && b) MG_ALL(z[i] = (x[i] - m) * s * w[i] + b[i])                               \
+            else if (w) MG_ALL(z[i] = (x[i] - m) * s * w[i])                                      \
+            else if (b) MG_ALL(z[i] = (x[i] - m) * s + b[i])                                      \
+            else MG_ALL(z[i] = (x[i] - m) * s)                                                    \
             mean[r] = m;                                                                           \
             rstd[r] = s;                                                                           \
         }                                                                                          \
@@ -152,13 +181,16 @@
         for (mg_size r = 0; r < rows; r++, g += n, x += n, dx += n) {                              \
             const T m = mean[r], s = rstd[r];                                                      \
             if (r % MG_FEW_ROWS == 0 && totals) mg_flush_##suffix(dw, db, totals, n);              \
-            for (mg_size i = 0; i < n; i++) dw[i] += g[i] * ((x[i] - m) * s);                      \
-            for (mg_size i = 0; i < n; i++) db[i] += g[i];                                         \
-            for (mg_size i = 0; i < n; i++) dx[i] = w ? g[i] * w[i] : g[i];                        \
-            MG_TOTAL(T, total, n, part += dx[i])                                                   \
-            MG_TOTAL(T, product, n, part += dx[i] * ((x[i] - m) * s))                              \
+            double total = 0, product = 0;                                                         \
+            for (mg_size first = 0; first < n; first += MG_PART) {                                 \
+                const mg_size last = first + MG_PART < n ? first + MG_PART : n;                    \
+                T part = 0, other = 0;                                                             \
+                if (w) MG_ROW_OF_GRADIENTS(T, g[i] * w[i]) else MG_ROW_OF_GRADIENTS(T, g[i])       \
+                total += part, product += other;                                                   \
+            }                                                                                      \
             const T a = (T)(total / n), b = (T)(product / n);                                      \
-            for (mg_size i = 0; i < n; i++) dx[i] = s * (dx[i] - a - (x[i] - m) * s * b);          \
+            if (w) MG_ALL(dx[i] = s * (g[i] * w[i] - a - (x[i] - m) * s * b))                     \
+            else MG_ALL(dx[i] = s * (g[i] - a - (x[i] - m) * s * b))                              \
         }                                                                                          \
         if (totals) {                                                                              \
             mg_flush_##suffix(dw, db, totals, n);                                                  \
@@ -176,7 +208,7 @@
 MG_FLUSH(float, f32)
 MG_FLUSH(double, f64)
 
-MG_ROW_LOOPS(float, f32, mg_exp_of_f32, logf, sqrtf)
-MG_ROW_LOOPS(double, f64, mg_exp_of_f64, log, sqrt)
+MG_ROW_LOOPS(float, f32, mg_exp_of_f32, mg_exp_down_f32, logf, sqrtf)
+MG_ROW_LOOPS(double, f64, mg_exp_of_f64, mg_exp_of_f64, log, sqrt)
 
 #endif

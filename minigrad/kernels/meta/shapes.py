@@ -265,6 +265,8 @@ RULES = {
     "glu": lambda x, dim: (with_size(x.shape, dim, x.shape[dim] // 2), x.dtype),
     "glu_backward": lambda g, x, dim: (x.shape, g.dtype),
     "layer_norm": layer_norm, "rms_norm": rms_norm,
+    "batch_norm": lambda x, w, b, eps: [(x.shape, x.dtype), *[((x.shape[1],), x.dtype)] * 3],
+    "batch_norm_backward": lambda g, x, w, mean, rstd: [(x.shape, x.dtype), *[((x.shape[1],), x.dtype)] * 2],
     "layer_norm_backward": lambda g, x, w, mean, rstd, n_dims: [
         (x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],
     "rms_norm_backward": lambda g, x, w, rstd, n_dims: [(x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],

@@ -51,8 +51,8 @@ FILES = {
     "randoms": "bernoulli dropout dropout_backward normal poisson uniform",
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
-        "amax amin argmax argmin attention_weights layer_norm layer_norm_backward log_softmax log_softmax_backward logsumexp "
-        "prod rms_norm rms_norm_backward softmax softmax_backward sum var",
+        "amax amin argmax argmin attention_weights batch_norm batch_norm_backward layer_norm layer_norm_backward "
+        "log_softmax log_softmax_backward logsumexp prod rms_norm rms_norm_backward softmax softmax_backward sum var",
     "scans": "cumprod cumsum logcumsumexp recurrence",
     "special":
         "digamma erf erfc erfinv gelu gelu_backward gelu_tanh gelu_tanh_backward glu glu_backward lgamma mish mish_backward "

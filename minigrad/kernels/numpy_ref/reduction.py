@@ -6,9 +6,9 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import HALF, in_float32, narrow, quiet, total, wider
 
-__all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "layer_norm", "layer_norm_backward", "log_softmax",
-           "log_softmax_backward", "logsumexp", "prod", "rms_norm", "rms_norm_backward", "softmax", "softmax_backward", "sum",
-           "var"]
+__all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "batch_norm", "batch_norm_backward", "layer_norm",
+           "layer_norm_backward", "log_softmax", "log_softmax_backward", "logsumexp", "prod", "rms_norm",
+           "rms_norm_backward", "softmax", "softmax_backward", "sum", "var"]
 
 
 @quiet
@@ -121,6 +121,35 @@ def layer_norm_backward(g, x, w, mean, rstd, n_dims):
     y, h = (x - mean) * rstd, g if w is None else g * w
     dx = rstd * (h - average(h, dims) - y * average(h * y, dims))
     return np.asarray(dx), np.array(total(g * y, lead, False)), np.array(total(g, lead, False))
+
+
+def as_channels(w, x):
+    """w, which has a number for each channel of x, so that it broadcasts with x."""
+    return w.reshape(-1, *[1] * (x.ndim - 2))
+
+
+@quiet
+@in_float32
+def batch_norm(x, w, b, eps):
+    dims = (0, *range(2, x.ndim))
+    mean = average(x, dims)
+    d = x - mean
+    variance = average(np.square(d), dims)
+    rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
+    z = d * (rstd if w is None else rstd * as_channels(w, x))
+    z = z if b is None else z + as_channels(b, x)
+    return np.asarray(z, order="C"), *[np.array(of.reshape(x.shape[1])) for of in (mean, rstd, variance)]
+
+
+@quiet
+@in_float32
+def batch_norm_backward(g, x, w, mean, rstd):
+    dims, n, r = (0, *range(2, x.ndim)), x.dtype.type(x.size // x.shape[1]), as_channels(rstd, x)
+    y = (x - as_channels(mean, x)) * r
+    dw, db = total(g * y, dims, False), total(g, dims, False)
+    scale = r if w is None else r * as_channels(w, x)
+    dx = scale * (g - as_channels(db / n, x) - y * as_channels(dw / n, x))
+    return np.asarray(dx, order="C"), np.asarray(dw), np.asarray(db)
 
 
 @quiet

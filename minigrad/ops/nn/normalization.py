@@ -12,14 +12,13 @@ these two directions. A projection P removes it:
 rms_norm does not subtract the mean: y = x r, r = 1 / √(mean of x² + ε), and P(h) = h - y mean(h y).
 
 group_norm is layer_norm of rows, where each row has the elements of one group; w and b are applied later. In batch_norm, the mean
-is over all dimensions except the channels.
+is over all dimensions except the channels. In evaluation it uses running statistics instead, and then no part is removed.
 
 Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward`` in ``torch/csrc/autograd/FunctionsManual.cpp``.
 """
 
 from typing import Any
 
-from minigrad._core.graph.thread_state import current
 from minigrad._core.record.apply import call
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide
 from minigrad.ops.base.rule import Op, constant, op
@@ -178,59 +177,77 @@ class NativeBatchNorm(Op):
     torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2"}
 
     def forward(k, x, w, b, running_mean, running_var, training, eps):
-        single, shape = to_wide(k, x), (x.shape[1], *[1] * (x.ndim - 2))
+        single, w, b = [None if of is None else to_wide(k, of) for of in (x, w, b)]
         if training:
-            dims = (0, *range(2, x.ndim))
-            n = float(x.size // x.shape[1])
-            mean = k.div(k.sum(single, dims, True), n)
-            d = k.sub(single, mean)
-            variance = k.div(k.sum(k.mul(d, d), dims, True), n)
-        else:
-            mean, variance = k.view(running_mean, shape), k.view(running_var, shape)
-            d = k.sub(single, mean)
-        r = k.rsqrt(k.add(variance, eps))
-        z = k.mul(d, r if w is None else k.mul(r, k.view(to_wide(k, w), shape)))
-        z = round_to(k, z if b is None else k.add(z, k.view(to_wide(k, b), shape)), x)
-        if training:
-            return z, *[k.view(of, shape[:1]) for of in (mean, r, variance)]
+            z, mean, r, variance = k.batch_norm(single, w, b, eps)
+            return round_to(k, z, x), mean, r, variance
+        shape = (x.shape[1], *[1] * (x.ndim - 2))
+        r = k.rsqrt(k.add(k.view(running_var, shape), eps))
+        z = k.mul(k.sub(single, k.view(running_mean, shape)), r if w is None else k.mul(r, k.view(w, shape)))
+        z = round_to(k, z if b is None else k.add(z, k.view(b, shape)), x)
         return z, *[k.full((0,), 0, single.dtype) for _ in range(3)]
 
     def vjp(g, needs, x, w, mean, rstd, running_mean, running_var, training, eps):
         g = g[0]
         if g is None:
             return (None, None, None)
+        if training:
+            dx, dw, db = call(NativeBatchNormBackward.op, (g, x, w, constant(mean), constant(rstd), eps))
+            return dx if needs[0] else None, dw if needs[1] else None, db if needs[2] else None
         dx = dw = db = None
         g, dims = wide(g), (0, *range(2, x.ndim))
-        if running_mean is None:
-            y, r = normalize_by_batch(x, mean, rstd, eps)
-        else:
-            y, r = normalize_by_running(x, running_mean, running_var, eps)
-        of_y: Any = sum(g * y, dims, True) if needs[1] or (needs[0] and training) else None
-        of_b: Any = sum(g, dims, True) if needs[2] or (needs[0] and training) else None
+        y, r = normalize_by_running(x, running_mean, running_var, eps)
         if needs[0]:
-            n = x.numel() // x.shape[1]
-            dx = times(r, channels(w, x)) * (g - of_b / n - y * (of_y / n) if training else g)
+            dx = times(r, channels(w, x)) * g
         if needs[1]:
-            dw = reshape(of_y, (x.shape[1],))
+            dw = sum(g * y, dims)
         if needs[2]:
-            db = reshape(of_b, (x.shape[1],))
+            db = sum(g, dims)
         return dx, dw, db
 
     def jvp(ts, x, w, running_mean, running_var, training, eps):
         tx, tw, tb = [None if t is None else wide(t) for t in ts]
-        if running_mean is None:
-            y, r = normalize_by_batch(x, None, None, eps)
+        dims = (0, *range(2, x.ndim))
+        if training:
+            y, r, *_ = standardize_channels(wide(x), None, eps)
         else:
             y, r = normalize_by_running(x, running_mean, running_var, eps)
         z = None
         if tx is not None:
-            dims = (0, *range(2, x.ndim))
             z = times(r, channels(w, x)) * (project_layer_norm(tx, y, dims) if training else tx)
         if tw is not None:
             z = y * channels(tw, x) if z is None else z + y * channels(tw, x)
         if tb is not None:
             z = channels(tb, x).expand(x.shape) if z is None else z + channels(tb, x)
         return cast(z, x.dtype), None, None, None
+
+
+@op("native_batch_norm_backward")
+class NativeBatchNormBackward(Op):
+    """dx = rstd P(g w), dw = Σ g y, db = Σ g: the gradients of batch normalization by the batch, given the output's gradient g"""
+
+    inputs = 3
+    outputs = ("dx", "dw", "db")
+    torch_names = {"g": "grad_out", "x": "input", "w": "weight"}
+
+    def forward(k, g, x, w, mean, rstd, eps):
+        dx, dw, db = k.batch_norm_backward(to_wide(k, g), to_wide(k, x), None if w is None else to_wide(k, w), mean, rstd)
+        return round_to(k, dx, x), dw, db
+
+    def vjp(gs, needs, g, x, w, eps):
+        v, vw, vb = gs
+        numbers = None if v is None else wide(v), channels(vw, x), wide(g), wide(x), channels(w, x)
+        dg, dx, dw = adjoints(*numbers, None, eps, standardize_channels, project_layer_norm)
+        if vb is not None:
+            more = channels(vb, x).expand(x.shape)
+            dg = more if dg is None else dg + more
+        return dg if needs[0] else None, dx if needs[1] else None, dw if needs[2] else None
+
+    def jvp(ts, g, x, w, eps):
+        tg, tx = [None if t is None else wide(t) for t in ts[:2]]
+        numbers = tg, tx, channels(ts[2], x), wide(g), wide(x), channels(w, x)
+        dx, dw = tangents(*numbers, None, eps, standardize_channels, project_layer_norm)
+        return None if dx is None else cast(dx, x.dtype), dw, None if tg is None else sum(tg, (0, *range(2, x.ndim)))
 
 
 def channels(w, x) -> Any:
@@ -242,18 +259,6 @@ def normalize_by_running(x, mean, variance, eps) -> Any:
     """Return (y, r) of x, with the running mean and variance."""
     r = rsqrt(channels(variance, x) + eps)
     return (wide(x) - channels(mean, x)) * r, r
-
-
-def normalize_by_batch(x, center, rstd, eps) -> Any:
-    """Return (y, r) of x, with the mean and variance of the batch; computed again by ops if y and r may need derivatives."""
-    x, state = wide(x), current()
-    if center is not None and not (state.grad_enabled or state.forward):
-        r = channels(rstd, x)
-        return (x - channels(center, x)) * r, r
-    dims = (0, *range(2, x.ndim))
-    d = x - mean(x, dims, True)
-    r = rsqrt(mean(d * d, dims, True) + eps)
-    return d * r, r
 
 
 def scale_channels(k, z, w, b):
@@ -278,13 +283,15 @@ def gradient_of_rows(h, x, mean, rstd, eps):
     return call(NativeLayerNormBackward.op, (h, x, None, reshape(constant(mean), rows), reshape(constant(rstd), rows), 1, eps))[0]
 
 
-# ---- layer_norm and rms_norm: r P(g w) and Σ g y, and their derivatives ---------------------------------------
+# ---- layer_norm, rms_norm and batch_norm: r P(g w) and Σ g y, and their derivatives ---------------------------
+#
+# `normed` computes (y, r, dims, lead) by ops: y and r, the dimensions that are averaged, and those that share an element of w.
 
 
 @in_float32
 def tangent(tx, tw, x, w, n_dims, eps, normed, project):
     """The tangent of y w, given the tangents of x and w; None if both are None."""
-    y, r, dims = normed(x, n_dims, eps)
+    y, r, dims, _ = normed(x, n_dims, eps)
     z = None if tx is None else times(r * project(tx, y, dims), w)
     if tw is not None:
         z = y * tw if z is None else z + y * tw
@@ -295,10 +302,10 @@ def tangent(tx, tw, x, w, n_dims, eps, normed, project):
 def adjoints(v, vw, g, x, w, n_dims, eps, normed, project):
     """Return the gradients of g, x and w, given v and vw, the gradients of r P(g w) and Σ g y."""
     dg = dx = dw = None
-    y, r, dims = normed(x, n_dims, eps)
+    y, r, dims, lead = normed(x, n_dims, eps)
     if v is not None:
         h, back = times(g, w), r * project(v, y, dims)
-        dg, dw = times(back, w), total(g * back, tuple(range(y.ndim - len(dims))))
+        dg, dw = times(back, w), total(g * back, lead)
         a, b, s = mean(h * y, dims, True), mean(v * y, dims, True), mean(v * project(h, y, dims), dims, True)
         dx = -r * r * (y * s + project(b * h + a * v, y, dims))
     if vw is not None:
@@ -311,8 +318,7 @@ def adjoints(v, vw, g, x, w, n_dims, eps, normed, project):
 @in_float32
 def tangents(tg, tx, tw, g, x, w, n_dims, eps, normed, project):
     """Return the tangents of r P(g w) and Σ g y, given the tangents of g, x and w."""
-    y, r, dims = normed(x, n_dims, eps)
-    lead = tuple(range(y.ndim - len(dims)))
+    y, r, dims, lead = normed(x, n_dims, eps)
     h, th, dx, dw = times(g, w), None, None, None
     if tg is not None:
         th, dw = times(tg, w), total(tg * y, lead)
@@ -330,18 +336,26 @@ def tangents(tg, tx, tw, g, x, w, n_dims, eps, normed, project):
 
 
 def standardize(x, n_dims, eps):
-    """Return (y, r, the dimensions), computed by ops and so recorded: results computed from them have the right derivatives."""
-    dims = tuple(range(x.ndim - n_dims, x.ndim))
+    """`normed` of layer_norm. Ops compute y and r, and so results computed from them have the right derivatives."""
+    lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
     d = x - mean(x, dims, True)
     r = rsqrt(mean(d * d, dims, True) + eps)
-    return d * r, r, dims
+    return d * r, r, dims, lead
 
 
 def divide_by_rms(x, n_dims, eps):
-    """The same for rms_norm: without subtracting the mean."""
-    dims = tuple(range(x.ndim - n_dims, x.ndim))
+    """`normed` of rms_norm: without subtracting the mean."""
+    lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
     r = rsqrt(mean(x * x, dims, True) + eps)
-    return x * r, r, dims
+    return x * r, r, dims, lead
+
+
+def standardize_channels(x, n_dims, eps):
+    """`normed` of batch_norm, which averages over all dimensions except the channels; w has one element for each channel."""
+    dims = (0, *range(2, x.ndim))
+    d = x - mean(x, dims, True)
+    r = rsqrt(mean(d * d, dims, True) + eps)
+    return d * r, r, dims, dims
 
 
 def project_layer_norm(h, y, dims):
@@ -360,5 +374,5 @@ def times(g, w) -> Any:
 
 
 def total(g, lead):
-    """The sum of g over `lead`, the dimensions before the dimensions of w."""
+    """The sum of g over `lead`, the dimensions that share an element of w."""
     return sum(g, lead) if lead else g

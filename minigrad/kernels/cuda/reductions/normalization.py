@@ -26,7 +26,7 @@ from functools import cache
 import numpy as np
 from numba import cuda, from_dtype
 
-from minigrad.kernels.cuda.elementwise.elementwise import new_full
+from minigrad.kernels.cuda.elementwise.elementwise import add, div, mul, new_full, rsqrt, sub
 from minigrad.kernels.cuda.reductions.lanes import APART, BOUNDS, block_of, lanes_for, parts_for, pieces, planes, tree
 from minigrad.kernels.cuda.reductions.reduce import walker
 from minigrad.kernels.cuda.reductions.reduction import moments, sum, wide_of
@@ -37,8 +37,9 @@ from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.shape.layout import cast, row_major
+from minigrad.kernels.cuda.shape.views import view
 
-__all__ = ["layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
+__all__ = ["batch_norm", "batch_norm_backward", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
 
 
 def add_pairs(a, b):
@@ -376,3 +377,32 @@ def layer_norm_backward(g, x, w, mean, rstd, n_dims):
 
 def rms_norm_backward(g, x, w, rstd, n_dims):
     return differentiate("rms_norm_backward", g, x, w, rstd, rstd, n_dims, False)[:2]
+
+
+# ---- batch normalisation: the other kernels, one after the other ------------------------------------------------
+
+
+def channels_of(x):
+    """(the dimensions to average over, the number of their elements, the shape of a number per channel that broadcasts)."""
+    return (0, *range(2, x.ndim)), float(x.size // x.shape[1]), (x.shape[1], *[1] * (x.ndim - 2))
+
+
+def batch_norm(x, w, b, eps):
+    dims, n, shape = channels_of(x)
+    mean = div(sum(x, dims, True), n)
+    d = sub(x, mean)
+    variance = div(sum(mul(d, d), dims, True), n)
+    rstd = rsqrt(add(variance, eps))
+    z = mul(d, rstd if w is None else mul(rstd, view(w, shape)))
+    z = z if b is None else add(z, view(b, shape))
+    return z, *[view(of, shape[:1]) for of in (mean, rstd, variance)]
+
+
+def batch_norm_backward(g, x, w, mean, rstd):
+    dims, n, shape = channels_of(x)
+    r = view(rstd, shape)
+    y = mul(sub(x, view(mean, shape)), r)
+    dw, db = sum(mul(g, y), dims, True), sum(g, dims, True)
+    scale = r if w is None else mul(r, view(w, shape))
+    dx = mul(scale, sub(sub(g, div(db, n)), mul(y, div(dw, n))))
+    return dx, view(dw, shape[:1]), view(db, shape[:1])

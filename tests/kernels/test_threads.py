@@ -1,0 +1,55 @@
+"""Threads share the loops over large arrays: the result is the same number for number, and that of the twin in NumPy."""
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import kernels
+
+N = 3 * 65536 + 5       # several pieces, and one that is not whole
+NAMES = ["exp", "log", "log1p", "sin", "cos", "tanh", "sqrt", "neg", "sigmoid", "gelu", "silu", "copy", "copy_with_layout", "add", "mul",
+         "tanh_backward", "eq", "lt", "where", "batch_norm", "batch_norm_backward"]
+
+
+def arguments(name, dtype):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(0.1, 3, (2, N)).astype(dtype)
+    if name.startswith("batch_norm"):
+        x, y = [v[:3 * 65536].reshape(4, 48, 32, 32) for v in (x, y)]
+        w, m = rng.uniform(0.5, 2, (2, 48)).astype(dtype)
+        return (x, w, m, 1e-5) if name == "batch_norm" else (x, y, w, m, w)
+    if name == "where":
+        return x > 1, x, y
+    return (x, y) if name in ("copy_with_layout", "add", "mul", "tanh_backward", "eq", "lt") else (x,)
+
+
+@pytest.fixture
+def two_threads():
+    before = mg.get_num_threads()
+
+    def on(threads, kernel, args):
+        mg.set_num_threads(threads)
+        return kernel(*args)
+    yield on
+    mg.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", NAMES)
+def test_threads_change_no_bit(name, dtype, two_threads):
+    args = arguments(name, dtype)
+    kernel = getattr(kernels.CPU, name)
+    alone, together = [two_threads(threads, kernel, args) for threads in (1, 2)]
+    expected = getattr(kernels.NUMPY, name)(*args)
+    if not isinstance(alone, tuple):
+        alone, together, expected = (alone,), (together,), (expected,)
+    for a, b, e in zip(alone, together, expected):
+        assert a.tobytes() == b.tobytes()
+        np.testing.assert_allclose(a, e, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-4 if dtype == "float32" else 1e-10)
+
+
+def test_a_copy_of_a_large_array_is_its_own():
+    x = np.arange(N, dtype=np.float32)
+    for z in (kernels.CPU.copy(x), kernels.CPU.copy_with_layout(x, x)):
+        assert not np.shares_memory(x, z) and z.flags.writeable
+        np.testing.assert_array_equal(z, x)
