@@ -15,7 +15,7 @@ PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 # Interpreter settings from outside must not reach into .venv.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench perf-check build homework class wheel wheels release lab sizes ops docs docs-serve docs-book docs-check editions clean
+.PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench bench-docs perf-check build homework class wheel wheels release lab sizes ops docs docs-serve docs-book docs-check editions clean
 
 help:                               ## What there is to make.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -92,6 +92,12 @@ types: .venv/lint .venv/test .venv/build      ## pyright, on the package and on 
 bench: .venv/bench .venv/build      ## Speed, as ratios to PyTorch in one process.
 	$(PY) -m benchmarks
 
+# cpu.md, growth.json and rivals.json. The build of the site makes the tables and pictures from them. torch.compile needs g++.
+bench-docs: .venv/rivals .venv/build    ## Measure what docs/performance.md shows: speed, growth, other libraries. Half an hour; needs a quiet machine.
+	$(PY) -m benchmarks --markdown benchmarks/results/cpu.md
+	MINIGRAD_PURE=0 $(PY) -m benchmarks.growth
+	MINIGRAD_PURE=0 $(PY) -m benchmarks.rivals
+
 perf-check: .venv/build             ## Count the instructions of small programs, by valgrind; 3% more than in the file is an error. PERF_ARGS="--accept 'why'"
 	$(PY) -m benchmarks.instructions $(PERF_ARGS)
 
@@ -167,6 +173,6 @@ clean:                              ## Remove all that was made.
 	MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	touch $@
 
-.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/mpi .venv/bench .venv/grading .venv/simulator: .venv/%: .venv/made pyproject.toml setup.py
+.venv/demo .venv/test .venv/parity .venv/lint .venv/release .venv/lab .venv/docs .venv/browser .venv/cuda .venv/mpi .venv/bench .venv/rivals .venv/grading .venv/simulator: .venv/%: .venv/made pyproject.toml setup.py
 	MINIGRAD_BUILD=0 $(PIP) --no-build-isolation -e ".[$*]"
 	touch $@

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from pathlib import Path
 
 # One thread each, and before NumPy is imported, which is when BLAS reads these.
 for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -13,7 +14,8 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition(": ")[2])
     parser.add_argument("--only", default="", help="only scenarios with this in their name")
     parser.add_argument("--patience", type=float, default=1.0, help="a factor for the time of each measurement")
-    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument("--markdown", nargs="?", const=True, type=Path, metavar="FILE",
+                        help="print the table as Markdown; or write it to a file, as results/cpu.md has it")
     options = parser.parse_args()
     try:
         import torch
@@ -26,11 +28,13 @@ def main():
         return 2
 
     import minigrad
+    from benchmarks import records
     from benchmarks.harness import measure
     from benchmarks.memory import STEPS, bytes_per_node, peak_of_step
     from benchmarks.scenarios import SCENARIOS
     from minigrad._build import pure as _pure
 
+    machine = records.machine(["torch"])
     chosen = [s for s in SCENARIOS if options.only in s.name]
     results = [measure(s, minigrad, torch, options.patience)
                for s in track(chosen, "measuring", console=Console(stderr=True), transient=True)]
@@ -42,15 +46,26 @@ def main():
     for r in results:
         table.add_row(r.scenario.name, f"{1e6 * r.ours:,.0f} µs", f"{1e6 * r.theirs:,.0f} µs", f"{r.ratio:.2f}",
                       f"{r.scenario.floor:.1f}", "ok" if r.ratio >= r.scenario.floor else "BELOW", f"{r.spread:.2f}", str(r.pairs))
-    Console(width=160).print(table)
+    console = Console(width=160)
+    console.print(table)
+    memory = []
     if not options.only and os.path.exists("/proc/self/statm"):
         for both, what in ((False, "x*b, b constant"), (True, "x*b, both require a gradient")):
-            print(f"bytes per node, {what}: minigrad {bytes_per_node('minigrad', both):.0f}, torch "
-                  f"{bytes_per_node('torch', both):.0f}")
+            memory.append(f"bytes per node, {what}: minigrad {bytes_per_node('minigrad', both):.0f}, torch "
+                          f"{bytes_per_node('torch', both):.0f}")
+            print(memory[-1])
         for scenario, sizes in STEPS:
             ours, theirs = [peak_of_step(module, scenario, sizes) / 1e6 for module in ("minigrad", "torch")]
-            print(f"peak memory of a training step, {scenario} {sizes}: minigrad {ours:.1f} MB, torch {theirs:.1f} MB, ratio "
-                  f"{ours / theirs:.2f}")
+            memory.append(f"peak memory of a training step, {scenario} {sizes}: minigrad {ours:.1f} MB, torch {theirs:.1f} MB, "
+                          f"ratio {ours / theirs:.2f}")
+            print(memory[-1])
+    if isinstance(options.markdown, Path):
+        head = records.describe({"command": "python -m benchmarks", "machine": machine, "load_at_end": records.load()})
+        with console.capture() as written:
+            table.title = None
+            console.print(table)
+        lines = [line.strip() for line in written.get().splitlines() if line.strip()]
+        options.markdown.write_text("\n".join([head, "", *lines, "", *[f"* {line}" for line in memory], ""]), "utf-8")
     return 0
 
 

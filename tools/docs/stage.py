@@ -22,6 +22,7 @@ from tools.docs import (
     glossary,
     inventories,
     math_font,
+    measurements,
     notes,
     pictures,
     reference,
@@ -72,6 +73,8 @@ def stage(folder=SOURCE, book=False):
             pages.write(place, readme((ROOT / name).read_text("utf-8")))
         pages.write("_made/benchmarks.md", benchmarks())
         pages.write("_made/speed.md", speed())
+        pages.write("_made/growth.md", measurements.growth())
+        pages.write("_made/rivals.md", measurements.rivals())
         pages.write("_made/benchmarks_gpu.md", (ROOT / "benchmarks/results/gpu.md").read_text("utf-8"))
         pages.write("_made/differences.md", differences.table())
         files = course.listed(book)
