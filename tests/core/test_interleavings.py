@@ -24,6 +24,7 @@ import minigrad as mg
 from minigrad._core.engine import dependencies
 from minigrad._core.graph import accumulate_grad, locks, switches, thread_state
 from minigrad._core.observe import recorder
+from minigrad._core.record.history import log_of
 from minigrad._debug import context
 from minigrad.autograd import forward_ad
 from minigrad.grading import swaps
@@ -101,6 +102,13 @@ def a_storage_has_one_log():
     return lambda: parts[0].add_(1), lambda: parts[1].add_(1), holds
 
 
+@case(locks.sharing, {"record/history.py": "log_of"})
+def a_record_and_the_writes_use_one_log():
+    counter = mg.zeros(2)[0]._version_counter()
+    found = []
+    return lambda: found.append(log_of(counter)), lambda: found.append(log_of(counter)), lambda: found[0] is found[1] is counter.log
+
+
 @case(locks.sharing, {"graph/tensor.py": "shared_counter"})
 def all_views_share_one_counter():
     x = mg.zeros(2)
@@ -135,6 +143,12 @@ def a_node_has_one_record_of_extra_fields():
         node(mg.ones(1))
         return node.metadata == {"note": 1} and len(node.extra.pre_hooks) == 1
     return lambda: node.register_prehook(seen.append), lambda: node.metadata.update(note=1), holds
+
+
+@case(locks.sharing, {"graph/node.py": "metadata"})
+def a_node_has_one_dict_of_notes():
+    node = (mg.ones(1, requires_grad=True) * 1).grad_fn
+    return lambda: node.metadata.update(a=1), lambda: node.metadata.update(b=2), lambda: node.metadata == {"a": 1, "b": 2}
 
 
 @case(locks.sharing, {"engine/tensor_hooks.py": "accumulate_retained replace_retained"})
@@ -408,6 +422,44 @@ def an_old_stream_ends_with_a_new_seed():
         found.append(draw(g))
         return expected in found
     return lambda: found.append(draw(g)), lambda: g.manual_seed(5), holds
+
+
+@case(_generator._seeding, {"random/_generator.py": "set_state"})
+def a_new_state_or_a_new_seed_comes_last():
+    g = mg.Generator().manual_seed(3)
+    source = mg.Generator().manual_seed(4)
+    draw(source)
+    state = source.get_state()
+    last = (4, draw(source)), (5, draw(mg.Generator().manual_seed(5)))
+    return lambda: g.set_state(state), lambda: g.manual_seed(5), lambda: (g.initial_seed(), draw(g)) in last
+
+
+@case(_generator._seeding, {"random/_generator.py": "get_state"})
+def a_state_has_the_seed_of_its_stream():
+    g = mg.Generator().manual_seed(3)
+    numbers = {seed: draw(mg.Generator().manual_seed(seed)) for seed in (3, 5)}
+    found = []
+
+    def holds():
+        g.set_state(found[0])
+        return draw(g) == numbers[g.initial_seed()]
+    return lambda: found.append(g.get_state()), lambda: g.manual_seed(5), holds
+
+
+@case(_stream.RandomStream.pairing, {"random/_stream.py": "save_state"})
+def a_state_is_of_one_moment():
+    g = mg.Generator().manual_seed(3)
+    found = []
+
+    def one():
+        return mg.randn(1, generator=g, dtype=mg.float64).item()
+
+    def holds():
+        expected = mg.Generator().manual_seed(3)
+        numbers = [mg.randn(1, generator=expected, dtype=mg.float64).item() for _ in range(3)]
+        g.set_state(found[0])
+        return [one(), one()] in (numbers[:2], numbers[1:])
+    return lambda: found.append(g.get_state()), one, holds
 
 
 @case(_stream.RandomStream.pairing, {"numpy_ref/randoms.py": "normal_pairs"})
