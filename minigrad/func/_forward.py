@@ -10,7 +10,6 @@ Mirrors ``torch/_functorch/eager_transforms.py``.
 
 from __future__ import annotations
 
-import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_entering = threading.Lock()        # only one of two threads can enter the level
 JVP = "jvp(f, primals, tangents)"
 
 
@@ -127,8 +125,7 @@ def push_forward(func, leaves, arguments, directions, has_aux):
     It takes one forward pass with dual tensors. If this or another thread already runs such a pass, it takes two backwards.
     """
     try:
-        with _entering:
-            level = enter_dual_level()
+        level = enter_dual_level()      # of two threads, one enters, and the other gets the error
     except AutogradError:
         point = Linearization(func, leaves, arguments, has_aux, JVP)
         return point, point.push(directions)

@@ -32,8 +32,8 @@ _seeding = new_lock()
 class Generator:
     """A stream of random numbers. Mirrors ``torch.Generator``.
 
-    Locked: the making of the stream and a new seed (`_seeding`), and each draw (see `RandomStream`). So threads that share a
-    generator never get the same numbers; which thread gets which is chance.
+    Locked: the making of the stream, a new seed and a new state (`_seeding`), and each draw (see `RandomStream`). So threads that
+    share a generator never get the same numbers; which thread gets which is chance.
 
     >>> g = mg.Generator().manual_seed(0)
     >>> a = mg.rand(3, generator=g)
@@ -99,7 +99,9 @@ class Generator:
         >>> mg.rand(2, generator=g.set_state(state)).tolist() == a.tolist()
         True
         """
-        return from_numpy(self.stream.save_state(self._seed))
+        with _seeding:
+            stream, seed = self.stream, self._seed
+        return from_numpy(stream.save_state(seed))
 
     def set_state(self, new_state):
         """Go on from where `get_state` was called; returns this generator. PyTorch's states work as well.
@@ -116,10 +118,12 @@ class Generator:
             raise TensorTypeError("MG-E201", "set_state(): argument 'new_state' must be a ByteTensor of get_state(), not "
                                   f"{getattr(new_state, 'dtype', type(new_state).__name__)}")
         try:
-            self._stream, self._seed = RandomStream.load_state(new_state.detach().cpu().numpy())
+            stream, seed = RandomStream.load_state(new_state.detach().cpu().numpy())
         except ValueError as expected:
             raise ArgumentError("MG-E302", "RNG state is wrong", expected=str(expected),
                                 found=f"{new_state.numel()} bytes") from None
+        with _seeding:
+            self._stream, self._seed = stream, seed
         return self
 
 

@@ -35,8 +35,8 @@ class RandomStream:
     Args:
         seed (int): the stream begins with its lower 32 bits.
 
-    Locked: each draw of words (by NumPy), and the draw of normal numbers in pairs, so that two threads do not both get
-    `spare_normal` (`pairing`, one lock for all streams).
+    Locked: each draw of words (by NumPy). And `pairing`, one lock for all streams: the draw of normal numbers in pairs, so that
+    two threads do not both get `spare_normal`; and reading the words and `spare_normal` of one moment.
     """
 
     pairing = new_lock()
@@ -81,13 +81,14 @@ class RandomStream:
 
     def save_state(self, seed):
         """Where in the stream it is, as bytes (uint8) in PyTorch's layout."""
-        mt = self.numpy.bit_generator.state["state"]
+        with self.pairing:
+            mt, spare = self.numpy.bit_generator.state["state"], self.spare_normal
         state = np.zeros((), STATE)
         state["seed"], state["seeded"], state["words"] = seed % (1 << 64), 1, mt["key"]
         state["next"] = mt["pos"] % WORDS       # 0 before the first word, and after the last one of the 624
         state["left"] = WORDS + 1 - mt["pos"]
-        if self.spare_normal is not None:
-            state["spare"], state["has_spare"] = self.spare_normal, 1
+        if spare is not None:
+            state["spare"], state["has_spare"] = spare, 1
         return np.frombuffer(state.tobytes(), np.uint8).copy()
 
     @classmethod

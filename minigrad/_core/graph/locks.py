@@ -10,7 +10,9 @@ Note [Interpreted threads take turns]
     lock            in                      what it protects                    without it
     `sharing`       graph/version.py        a version's increment               a write that nobody notices
                     graph/tensor.py,        a counter, the extra fields of a    two threads make one each, and what is in one
-                    graph/node.py           tensor or node: made on first use   of the two is lost
+                    graph/node.py,          tensor or node, a node's metadata,  of the two is lost
+                    record/history.py       a storage's log: made on first use
+                    engine/tensor_hooks.py  the addition to a retained grad     a gradient that is lost
                     mutation/views.py       a stale view's new grad_fn          two new nodes, and hooks on one of them
     `registering`   graph/handle.py         the tables of hooks                 Note [Two threads, one table of hooks]
     `_making`       graph/accumulate_grad   a leaf's AccumulateGrad             two nodes for one leaf
@@ -22,6 +24,7 @@ Note [Interpreted threads take turns]
 
     The locks are reentrant, because the garbage collector may run a finalizer while we hold one, and the finalizer may use
     tensors. No lock is held while a hook or a formula runs. (docs/notes/threads.md has the user's side of this.)
+    ``tests/core/test_interleavings.py`` changes threads at each instruction that a lock protects, with the lock and without it.
 
 Mirrors nothing: PyTorch has ``std::atomic`` versions (c10/core/TensorImpl.h), and a mutex in each node.
 Read next: ``version.py``.

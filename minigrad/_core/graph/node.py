@@ -78,8 +78,9 @@ class NodeExtra:
 class Node:
     """One recorded operation: it computes the gradients of its inputs from the gradients of its outputs.
 
-    Locked: the making of `extra` (`sharing`), the tables of hooks in it (`registering`), and the choice of the task that the
-    scratch fields belong to (`claiming` in engine/dependencies.py). The other fields do not change once the op is recorded.
+    Locked: the making of `extra` and of `metadata` in it (`sharing`), the tables of hooks in it (`registering`), and the choice
+    of the task that the scratch fields belong to (`claiming` in engine/dependencies.py). The other fields do not change once the
+    op is recorded.
     """
 
     def __init__(self):
@@ -165,7 +166,12 @@ class Node:
         """A dict for your own notes on this node. Anomaly mode stores its traceback here."""
         extra = self.extras()
         if extra.metadata is None:
-            extra.metadata = {}
+            if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+                extra.metadata = {}
+            else:
+                with sharing:
+                    if extra.metadata is None:
+                        extra.metadata = {}
         return extra.metadata
 
     def __call__(self, *grads, **keywords):

@@ -15,8 +15,10 @@ import os
 import re
 from collections import deque
 
+import cython
 from cython.cimports.minigrad._core.record.primitive import Plan
 
+from minigrad._core.graph.locks import sharing
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.version import LOGGED
 
@@ -40,7 +42,12 @@ def version_counter(tensor: TensorBase):
 def log_of(counter):
     """The log of a version counter, made now if there is none. Unlike the counter, it allows weak references."""
     if counter.log is None:
-        counter.log = deque(maxlen=LOGGED)
+        if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+            counter.log = deque(maxlen=LOGGED)
+        else:
+            with sharing:
+                if counter.log is None:
+                    counter.log = deque(maxlen=LOGGED)
     return counter.log
 
 
