@@ -9,6 +9,15 @@ from pathlib import Path
 for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ[variable] = "1"
 
+HEADINGS = "scenario", "minigrad", "torch", "ratio", "floor", "", "spread", "pairs"
+
+
+def markdown(head, rows, memory):
+    """The file results/cpu.md: where and when it was measured, the table, and the lines about memory."""
+    lines = [f"| {' | '.join(row)} |" for row in (HEADINGS, *rows)]
+    lines.insert(1, "|---|--:|--:|--:|--:|:-:|--:|--:|")
+    return "\n".join([head, "", *lines, "", *[f"* {line}" for line in memory], ""])
+
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition(": ")[2])
@@ -41,13 +50,13 @@ def main():
 
     table = Table(title=f"minigrad {minigrad.__version__} ({_pure.mode()}) and PyTorch {torch.__version__}, one thread each",
                   box=box.MARKDOWN if options.markdown else box.SIMPLE)
-    for heading in ("scenario", "minigrad", "torch", "ratio", "floor", "", "spread", "pairs"):
+    for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading == "scenario" else "right", no_wrap=True)
-    for r in results:
-        table.add_row(r.scenario.name, f"{1e6 * r.ours:,.0f} µs", f"{1e6 * r.theirs:,.0f} µs", f"{r.ratio:.2f}",
-                      f"{r.scenario.floor:.1f}", "ok" if r.ratio >= r.scenario.floor else "BELOW", f"{r.spread:.2f}", str(r.pairs))
-    console = Console(width=160)
-    console.print(table)
+    rows = [(r.scenario.name, f"{1e6 * r.ours:,.0f} µs", f"{1e6 * r.theirs:,.0f} µs", f"{r.ratio:.2f}", f"{r.scenario.floor:.1f}",
+             "ok" if r.ratio >= r.scenario.floor else "BELOW", f"{r.spread:.2f}", str(r.pairs)) for r in results]
+    for row in rows:
+        table.add_row(*row)
+    Console(width=160).print(table)
     memory = []
     if not options.only and os.path.exists("/proc/self/statm"):
         for both, what in ((False, "x*b, b constant"), (True, "x*b, both require a gradient")):
@@ -61,11 +70,7 @@ def main():
             print(memory[-1])
     if isinstance(options.markdown, Path):
         head = records.describe({"command": "python -m benchmarks", "machine": machine, "load_at_end": records.load()})
-        with console.capture() as written:
-            table.title = None
-            console.print(table)
-        lines = [line.strip() for line in written.get().splitlines() if line.strip()]
-        options.markdown.write_text("\n".join([head, "", *lines, "", *[f"* {line}" for line in memory], ""]), "utf-8")
+        options.markdown.write_text(markdown(head, rows, memory), "utf-8")
     return 0
 
 

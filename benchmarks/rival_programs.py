@@ -215,7 +215,7 @@ class Minigrad(Kit):
     def number(self, value):
         return value.detach().numpy()
 
-    def arrays(self, values, requires_grad=False):
+    def arrays(self, values, requires_grad=False) -> Any:
         return [v if isinstance(v, int) else self.m.tensor(v, requires_grad=requires_grad) for v in values]
 
     def loss(self, loss):
@@ -363,7 +363,7 @@ class Autograd(Kit):
         import autograd.numpy as anp
         self.ag: Any = autograd
         self.np: Any = anp
-        self.tanh, self.total, self.matmul = anp.tanh, anp.sum, anp.matmul
+        self.tanh, self.total, self.matmul = self.np.tanh, self.np.sum, self.np.matmul
 
     def relu(self, x):
         return self.np.maximum(x, 0)

@@ -235,6 +235,21 @@ def test_a_record_of_a_busy_machine_says_so():
     assert busy.startswith(quiet) and "up to 6.5 processes" in busy
 
 
+def test_the_table_of_benchmarks_is_written_as_the_page_reads_it(monkeypatch, tmp_path):
+    """The picture of the page finds the ratios in the file; the saved file has the same columns."""
+    for variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(variable, "1")      # the import sets them
+    import benchmarks.__main__ as command
+    text = command.markdown("Measured.", [(f"chain of 200 ops, {shape}, forward + backward", *["1"] * 7) for shape in ("()", "(8,)", "(64,)")],
+                            ["bytes per node: 3"])
+    heads = "\n".join(text.splitlines()[2:4])
+    assert heads in (records.RESULTS / "cpu.md").read_text("utf-8") and heads.count("|") == 18
+    monkeypatch.setattr(stage, "ROOT", tmp_path)
+    (tmp_path / "benchmarks/results").mkdir(parents=True)
+    (tmp_path / "benchmarks/results/cpu.md").write_text(text, "utf-8")
+    assert "64 numbers" in stage.speed() and text.endswith("* bytes per node: 3\n")
+
+
 def test_quartiles():
     assert records.quartiles([5, 1, 2, 4, 3]) == [3.0, 2.0, 4.0]
     assert records.quartiles([1234567.0]) == [1235000.0] * 3
