@@ -21,7 +21,7 @@ TIMER = "import sys, time; start = time.perf_counter()\n{program}\nprint(time.pe
 
 
 def run(command, program, pure):
-    """Run a program in a new process, and return it when it has ended. As in an installation, Python keeps its bytecode in files."""
+    """Run a program in a new process, and return it when it has ended. Python keeps bytecode in files, as in an installation."""
     return subprocess.run([*command, sys.executable, "-c", program], capture_output=True, text=True, check=True,
                           env={**os.environ, "MINIGRAD_PURE": pure, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""})
 

@@ -384,10 +384,10 @@ class LateKernel:
     """Stands for a late kernel. The first call reads the kernel from its source and puts it into the place of this object."""
 
     def __init__(self, kernels, name, source):
-        self.kernels, self.name, self.source = kernels, name, source
+        self.kernels, self.__name__, self.source = kernels, name, source
 
     def __call__(self, *args):
-        kernel = getattr(self.source, self.name)
-        setattr(self.kernels, self.name, kernel)
-        self.kernels.table[NUMBER[self.name]] = kernel
+        kernel = getattr(self.source, self.__name__)
+        setattr(self.kernels, self.__name__, kernel)
+        self.kernels.table[NUMBER[self.__name__]] = kernel
         return kernel(*args)

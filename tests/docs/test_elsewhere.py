@@ -38,6 +38,7 @@ def test_binder_makes_the_notebooks(tmp_path, capsys):
     assert command == ["python", "-m", "tools.docs.make_editions", "--student", "--out", "notebooks"]
     if sys.platform != "win32":
         subprocess.run(["bash", "-n", str(script)], check=True)
+    pytest.importorskip("jupytext")
     path = tutorials.scripts()[1]
     make_editions.main([str(path), "--student", "--out", str(tmp_path / "notebooks")])
     nbformat = pytest.importorskip("nbformat")

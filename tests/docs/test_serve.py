@@ -101,6 +101,7 @@ def test_colours_and_markdown():
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_check_asks_for_the_reader_s_answer(path):
     """It calls the check of the student's edition, with the name that the stub binds. No solution is in what the page gets."""
+    pytest.importorskip("jupytext")
     notebook = editions.read_notebook(path)
     found = editions.exercises(notebook)
     sent = serve.exercises(f"{editions.folder(path)}/{path.stem}")

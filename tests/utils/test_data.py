@@ -33,8 +33,12 @@ class Count:
         return iter(range(self.n))
 
 
+class CountDataset(Count, data.IterableDataset):
+    """At the top of a module, so that Python 3.14 can send it to a worker."""
+
+
 def count(m, n):
-    return type("CountDataset", (Count, m.utils.data.IterableDataset), {})(n)
+    return (CountDataset if m is mg else type("CountDataset", (Count, m.utils.data.IterableDataset), {}))(n)
 
 
 LOADERS = {

@@ -4,6 +4,7 @@ import gc
 import math
 import multiprocessing
 import os
+import pickle
 import signal
 import time
 import warnings
@@ -173,7 +174,7 @@ def test_an_error_of_an_iterable_and_of_a_batch_that_cannot_be_sent():
             raise OSError("no disk")
     with pytest.raises(OSError, match="no disk"):
         batches(Breaks(), batch_size=None, num_workers=1)
-    with pytest.raises((AttributeError, TypeError, RuntimeError), match=r"DataLoader worker process 0(.|\n)*pickle"):
+    with pytest.raises((AttributeError, TypeError, RuntimeError, pickle.PicklingError), match=r"DataLoader worker process 0(.|\n)*pickle"):
         batches(Acts(lambda i: (lambda: i)), batch_size=None, num_workers=1)
     with pytest.raises(RuntimeError, match="StopIteration"):
         batches(Acts(lambda i: next(iter(()))), batch_size=None)
