@@ -386,8 +386,8 @@ class LateKernel:
     def __init__(self, kernels, name, source):
         self.kernels, self.__name__, self.source = kernels, name, source
 
-    def __call__(self, *args):
+    def __call__(self, *args, **kwargs):
         kernel = getattr(self.source, self.__name__)
         setattr(self.kernels, self.__name__, kernel)
         self.kernels.table[NUMBER[self.__name__]] = kernel
-        return kernel(*args)
+        return kernel(*args, **kwargs)
