@@ -65,9 +65,12 @@ def copy(x):
         z = fresh(ndim(a), dims(a), typenum(a))
         copy_rows(data(z), data(a), size(a), item_size(kind))
         return z
-    if size(a) > SMALL or not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
+    if not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
         return cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
     z = fresh(ndim(a), dims(a), typenum(a))
+    if size(a) > SMALL:
+        copy_into(z, a)
+        return z
     walk(ndim(a), dims(a), data(z), strides(z), data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
     return z
 
