@@ -33,8 +33,13 @@ def obeys_layout(g, x):
 
 
 def copy_with_layout(g, x):
+    cdef ndarray z
     if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x) and ndim(<ndarray>g) == ndim(<ndarray>x):
-        return copy(g)
+        if not is_real(g) or easy(g) >= 0:
+            return copy(g)
+        z = fresh(ndim(<ndarray>g), dims(<ndarray>g), typenum(<ndarray>g))
+        copy_into(z, <ndarray>g)
+        return z
     return numpy_ref.copy_with_layout(g, x)
 
 
@@ -65,12 +70,9 @@ def copy(x):
         z = fresh(ndim(a), dims(a), typenum(a))
         copy_rows(data(z), data(a), size(a), item_size(kind))
         return z
-    if not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
+    if size(a) > SMALL or not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
         return cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
     z = fresh(ndim(a), dims(a), typenum(a))
-    if size(a) > SMALL:
-        copy_into(z, a)
-        return z
     walk(ndim(a), dims(a), data(z), strides(z), data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
     return z
 
