@@ -3,9 +3,10 @@
        z  = (x - mean) rstd w + b
        dx = rstd w (g - mean(g) - y mean(g y)),  y = (x - mean) rstd;  dw = Σ g y, db = Σ g
 
-   Planes of MG_PLANE elements or more are read channel by channel: the planes of one channel stay in the cache while they are summed,
-   summed again and written. Smaller planes (a matrix has planes of one element) are read row by row, in tiles of neighbouring channels;
-   there, each place of a plane has sums of its own, which `fold` adds up. Sums are double: float would lose digits. */
+   Planes of MG_PLANE elements or more are read channel by channel: the planes of one channel stay in the cache while they are
+   summed, summed again and written. Smaller planes (a matrix has planes of one element) are read row by row, in tiles of
+   neighbouring channels. There, each place of a plane has sums of its own, which `mg_fold` adds up. Sums are double: float would
+   lose digits. */
 #ifndef MINIGRAD_CHANNELS_H
 #define MINIGRAD_CHANNELS_H
 
@@ -65,7 +66,8 @@ static inline double mg_fold(double *sums, mg_size area) {
     }                                                                                              \
     /* `width` columns, those of a tile of channels that begins with c */                          \
     MG_SIMD static void mg_norm_columns_##suffix(const T *x, const T *w, const T *b, T *z, T *mean, T *rstd, T *variance, \
-                                                 mg_size images, mg_size channels, mg_size area, T eps, mg_size c, mg_size width) { \
+                                                 mg_size images, mg_size channels, mg_size area, T eps, mg_size c, \
+                                                 mg_size width) {                                  \
         const double count = (double)images * area;                                                \
         double sums[MG_COLUMNS] = {0};                                                             \
         T m[MG_COLUMNS], scale[MG_COLUMNS], shift[MG_COLUMNS];                                     \
@@ -100,7 +102,8 @@ static inline double mg_fold(double *sums, mg_size area) {
         }                                                                                          \
     }                                                                                              \
     MG_SIMD static void mg_slope_columns_##suffix(const T *g, const T *x, const T *w, const T *mean, const T *rstd, T *dx, T *dw, \
-                                                  T *db, mg_size images, mg_size channels, mg_size area, mg_size c, mg_size width) { \
+                                                  T *db, mg_size images, mg_size channels, mg_size area, mg_size c, \
+                                                  mg_size width) {                                 \
         const double count = (double)images * area;                                                \
         double of_y[MG_COLUMNS] = {0}, of_b[MG_COLUMNS] = {0};                                     \
         T m[MG_COLUMNS], s[MG_COLUMNS], scale[MG_COLUMNS], p[MG_COLUMNS], q[MG_COLUMNS];           \

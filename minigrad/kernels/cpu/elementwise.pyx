@@ -3,6 +3,8 @@
 
 import numpy as np
 
+from libc.string cimport memcpy
+
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels.cpu.threads cimport threads
@@ -43,6 +45,8 @@ cdef enum:
     VS = 1
     SV = 2
     FUNCTIONS = 6   # as many as MG_L_...
+    ROOM = 512          # doubles for copies of a row that broadcasts, and as bytes
+    ROOM_BYTES = 4096
     MOST_SPREAD = 8     # dimensions of a result whose operands broadcast
     EXACT = 1 << 24     # integers up to here are float32 as well
     FEW = 8     # elements up to which libm's functions are as fast as NumPy's loops
@@ -164,6 +168,48 @@ cdef void run_spread(mg_binary loop, int nd, npy_intp *n, npy_intp *x_steps, npy
             return
 
 
+cdef void run_repeated(mg_binary loop, npy_intp n, npy_intp rows, char *x, char *y, char *z, int width, bint first) noexcept nogil:
+    """Run the loop for an array of `rows` rows of `n` elements and one row, which is x if `first`, else y.
+
+    For short rows the calls of the loop take most of the time. So we repeat the row in `room`, and take as many rows together.
+    """
+    cdef double room[ROOM]
+    cdef char *repeated = <char *>room
+    cdef npy_intp length = n * width, most = ROOM_BYTES // length, filled = 1, more
+    if most > rows:
+        most = rows
+    memcpy(repeated, x if first else y, length)
+    while filled < most:
+        more = filled if 2 * filled <= most else most - filled
+        memcpy(repeated + filled * length, repeated, more * length)
+        filled += more
+    while rows > 0:
+        if most > rows:
+            most = rows
+        if first:
+            loop(repeated, y, z, most * n)
+            y += most * length
+        else:
+            loop(x, repeated, z, most * n)
+            x += most * length
+        z += most * length
+        rows -= most
+
+
+cdef void run_broadcast(mg_binary loop, int nd, npy_intp *n, npy_intp *x_steps, npy_intp *y_steps, char *x, char *y, char *z,
+                        int width) noexcept nogil:
+    """Run the loop over all dimensions, by `run_repeated` for a matrix and a short row, else by `run_spread`."""
+    cdef npy_intp length = n[0] * width
+    if nd == 2 and length <= ROOM_BYTES // 4 and x_steps[0] == y_steps[0]:
+        if y_steps[1] == 0 and x_steps[1] == length:
+            run_repeated(loop, n[0], n[1], x, y, z, width, False)
+            return
+        if x_steps[1] == 0 and y_steps[1] == length:
+            run_repeated(loop, n[0], n[1], x, y, z, width, True)
+            return
+    run_spread(loop, nd, n, x_steps, y_steps, x, y, z, width)
+
+
 cdef object spread(int op, int kind, object x, object y, ndarray z):
     """z = x op y for operands that broadcast, or repeat their elements as an expanded gradient does, for numbers, and by columns.
 
@@ -208,10 +254,10 @@ cdef object spread(int op, int kind, object x, object y, ndarray z):
     loop = mg_binary_loops[op][kind][SV if x_steps[0] == 0 else VS if y_steps[0] == 0 else VV]
     r = data(z)
     if total < MG_PARALLEL:
-        run_spread(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
+        run_broadcast(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
     else:
         with nogil:
-            run_spread(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
+            run_broadcast(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
     return z
 
 

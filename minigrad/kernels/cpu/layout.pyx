@@ -33,8 +33,13 @@ def obeys_layout(g, x):
 
 
 def copy_with_layout(g, x):
+    cdef ndarray z
     if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x) and ndim(<ndarray>g) == ndim(<ndarray>x):
-        return copy(g)
+        if not is_real(g) or easy(g) >= 0:
+            return copy(g)
+        z = fresh(ndim(<ndarray>g), dims(<ndarray>g), typenum(<ndarray>g))
+        copy_into(z, <ndarray>g)
+        return z
     return numpy_ref.copy_with_layout(g, x)
 
 

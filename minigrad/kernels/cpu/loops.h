@@ -156,7 +156,8 @@ static void mg_run_choice(mg_choice loop, const char *c, const char *x, const ch
     MG_SHARED(n, loop(c + from, x + x_moves * from * itemsize, y + y_moves * from * itemsize, z + from * itemsize, count))
 }
 
-static void mg_run_compare(mg_compare loop, const char *x, const char *y, char *z, mg_size n, int itemsize, int y_moves, int threads) {
+static void mg_run_compare(mg_compare loop, const char *x, const char *y, char *z, mg_size n, int itemsize, int y_moves,
+                           int threads) {
     MG_SHARED(n, loop(x + from * itemsize, y + y_moves * from * itemsize, z + from, count))
 }
 

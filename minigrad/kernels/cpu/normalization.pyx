@@ -48,8 +48,8 @@ def batch_norm(x, w, b, double eps):
     cdef char *pv = data(variance)
     with nogil:
         if kind == 0:
-            batch_norm_f32(<float *>px, <float *>pw, <float *>pb, <float *>pz, <float *>pm, <float *>ps, <float *>pv, images, channels,
-                           area, <float>eps, threads)
+            batch_norm_f32(<float *>px, <float *>pw, <float *>pb, <float *>pz, <float *>pm, <float *>ps, <float *>pv, images,
+                           channels, area, <float>eps, threads)
         else:
             batch_norm_f64(<double *>px, <double *>pw, <double *>pb, <double *>pz, <double *>pm, <double *>ps, <double *>pv, images,
                            channels, area, eps, threads)

@@ -10,8 +10,8 @@ from minigrad.kernels import numpy_ref
 cnp.import_array()
 
 cdef extern from "rows.h" nogil:
-    double sum_row_f32 "mg_sum_row_f32"(const float *, Py_ssize_t)
-    double sum_row_f64 "mg_sum_row_f64"(const double *, Py_ssize_t)
+    void sum_rows_f32 "mg_sum_rows_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
+    void sum_rows_f64 "mg_sum_rows_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
     void sum_columns_f32 "mg_sum_columns_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
     void sum_columns_f64 "mg_sum_columns_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
     void recurrence_f32 "mg_recurrence_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
@@ -45,17 +45,17 @@ ctypedef fused real:
 cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
     """z[o, i] = Σ x[o, r, i] over r."""
     cdef Py_ssize_t o
+    if inner == 1:
+        if real is float:
+            sum_rows_f32(x, z, outer, n)
+        else:
+            sum_rows_f64(x, z, outer, n)
+        return
     for o in range(outer):
         if real is float:
-            if inner == 1:
-                z[o] = <real>sum_row_f32(x + o * n, n)
-            else:
-                sum_columns_f32(x + o * n * inner, z + o * inner, n, inner)
+            sum_columns_f32(x + o * n * inner, z + o * inner, n, inner)
         else:
-            if inner == 1:
-                z[o] = <real>sum_row_f64(x + o * n, n)
-            else:
-                sum_columns_f64(x + o * n * inner, z + o * inner, n, inner)
+            sum_columns_f64(x + o * n * inner, z + o * inner, n, inner)
 
 
 def sum(x, reduced, keepdim):

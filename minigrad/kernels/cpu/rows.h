@@ -68,11 +68,14 @@
     }
 
 #define MG_ROW_LOOPS(T, suffix, EXP, EXP_DOWN, LOG, SQRT)                                          \
-    MG_SIMD static double mg_sum_row_##suffix(const T *x, mg_size n) {                             \
-        double total = 0;                                                                          \
-        MG_REDUCE(+, total)                                                                        \
-        for (mg_size i = 0; i < n; i++) total += x[i];                                             \
-        return total;                                                                              \
+    /* z[r] = Σ of row r */                                                                        \
+    MG_SIMD static void mg_sum_rows_##suffix(const T *x, T *z, mg_size rows, mg_size n) {          \
+        for (mg_size r = 0; r < rows; r++, x += n) {                                               \
+            double total = 0;                                                                      \
+            MG_REDUCE(+, total)                                                                    \
+            for (mg_size i = 0; i < n; i++) total += x[i];                                         \
+            z[r] = (T)total;                                                                       \
+        }                                                                                          \
     }                                                                                              \
                                                                                                    \
     /* z = Σ of the n rows of x, each of `inner` numbers */                                        \
@@ -122,7 +125,7 @@
             MG_TOP(T, x, limit);                                                                   \
             MG_TOTAL(T, total, limit, z[i] = EXP_DOWN(scale * (x[i] - top)))                       \
             const T sum = (T)total, inverse = 1 / sum;                                             \
-            for (mg_size i = 0; i < limit; i++) {       /* z / sum: the remainder corrects the product. A division takes longer. */ \
+            for (mg_size i = 0; i < limit; i++) {       /* z / sum, without a division: the remainder corrects the product */ \
                 const T e = z[i], q = e * inverse;                                                 \
                 z[i] = q + (e - q * sum) * inverse;                                                \
             }                                                                                      \

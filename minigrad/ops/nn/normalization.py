@@ -177,7 +177,8 @@ class NativeBatchNorm(Op):
     torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2"}
 
     def forward(k, x, w, b, running_mean, running_var, training, eps):
-        single, w, b = [None if of is None else to_wide(k, of) for of in (x, w, b)]
+        single = to_wide(k, x)
+        w, b = [None if of is None else to_wide(k, of) for of in (w, b)]
         if training:
             z, mean, r, variance = k.batch_norm(single, w, b, eps)
             return round_to(k, z, x), mean, r, variance
