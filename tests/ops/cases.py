@@ -635,7 +635,7 @@ for _kind, _gates, _options in (("LSTM", 4, {}), ("GRU", 3, {}), ("RNN", 1, {}),
 def first_gradients(m, kind, *xs):
     """The gradients of a layer's parameters, in a row, without a graph of them: those that the kernel of the backward computes."""
     with m.enable_grad():
-        x, *weights = [x.detach().requires_grad_() for x in xs]
+        x, *weights = [x.detach().double().requires_grad_() for x in xs]      # other dtypes have no such kernel
         grads = m.autograd.grad(recurrent(m, kind, x, weights).pow(2).sum(), (x, *weights))
     return m.cat([g.reshape(-1) for g in grads])
 

@@ -15,7 +15,7 @@ OTHER_NODES = {
     "one node there, made of others here": (
         "mvlgamma", "index_reduce", "pdist", "bilinear", "lu (", "select_scatter", "slice_scatter", "diagonal_scatter", "nll_loss planes",
         "vdot", "diag of matrix"),
-    "one node here, made of others there": ("attention", "real", "imag", "complex", "polar"),
+    "one node here, made of others there": ("attention", "real", "imag", "complex", "polar", "LSTM layer", "GRU layer", "RNN layer"),
     "alpha is a product of its own": ("add alpha", "sub alpha"),
     "the same products in another order, or views by other functions": (
         "einsum", "kron", "outer", "tensorinv", "matrix_power to -3", "matrix_norm", "cross", "linalg.cross", "logdet", "cholesky False",
