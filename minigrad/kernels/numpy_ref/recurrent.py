@@ -1,7 +1,5 @@
 """A layer of a recurrent network in one direction, all steps: RNN, LSTM and GRU. ``ops/nn/recurrent.py`` has the formulas."""
 
-from typing import Any
-
 import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import relu, relu_backward, sigmoid, sigmoid_backward, tanh, tanh_backward
@@ -10,7 +8,7 @@ from minigrad.kernels.numpy_ref.precision import quiet, total
 __all__ = ["rnn_layer", "rnn_layer_backward"]
 
 
-def split(x, count) -> Any:
+def split(x, count):
     """The gates of a step, side by side in x."""
     return np.split(x, count, -1)
 
@@ -37,8 +35,8 @@ def rnn_layer(x, w, u, b, c, h, m, mode, reverse):
         elif mode == "GRU":
             r, s = split(sigmoid(a[t, :, :2 * size] + p[:, :2 * size]), 2)
             q = p[:, 2 * size:] + inner
-            n: Any = tanh(a[t, :, 2 * size:] + r * q)
-            h = n + s * (h - n)
+            n = tanh(a[t, :, 2 * size:] + r * q)
+            h = n + s * np.subtract(h, n)
             gates[t], cells[t] = np.concatenate((r, s, n), -1), q
         else:
             h = (tanh if mode == "RNN_TANH" else relu)(a[t] + p)
