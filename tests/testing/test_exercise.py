@@ -77,7 +77,7 @@ def test_no_thread_is_left():
     deadline = time.monotonic() + 30
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before      # a thread of an earlier test may have ended meanwhile
 
 
 def test_in_a_browser_there_are_no_threads(monkeypatch, capsys):
