@@ -102,6 +102,8 @@ def run_tests(inside, folder, build, tests, options):
     report = HERE / "report.xml"
     report.unlink(missing_ok=True)
     mode = {"MINIGRAD_PURE": "1"} if build == "interpreted" else {"MINIGRAD_PURE": "0", "MINIGRAD_EXPECT": "compiled"}
+    if build == "compiled" and answer(inside, "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED'))") == "1":
+        mode["PYTHON_GIL"] = "1"        # what our modules ask for. Python would warn in each program that a test starts
     began = time.monotonic()
     status = call(inside, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml", report, *options, *tests,
                   cwd=folder, env={"OPENBLAS_NUM_THREADS": "1", **mode})

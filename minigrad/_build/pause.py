@@ -17,7 +17,7 @@ class Pause:
     """Switches the collector off, and on again when the object is freed: also if the import fails, which frees its module."""
 
     def __init__(self):
-        self.was_on = gc.isenabled() and "t" not in getattr(sys, "abiflags", "")
+        self.was_on = gc.isenabled() and "free-threading" not in sys.version
         if self.was_on:
             gc.disable()
 

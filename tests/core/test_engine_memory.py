@@ -9,7 +9,6 @@ import gc
 import multiprocessing
 import random
 import signal
-import sysconfig
 import threading
 import time
 import tracemalloc
@@ -265,19 +264,18 @@ def step_of_second_order(m, w):
 def test_no_leak(m, step):
     """engine/R-01: by reference counting alone, except on a Python without a GIL, which leaves some objects to the collector."""
     w = m.ones(2, 4, requires_grad=True)
-    free = sysconfig.get_config_var("Py_GIL_DISABLED")
     gc.collect()
     gc.disable()
     tracemalloc.start()
     try:
         for _ in range(4500 if _pure.mode() == "compiled" else 300):      # until all caches are full: kernels/cpu/pool.pyx
             step(m, w)
-        if free:
+        if _pure.FREE_THREADED:
             gc.collect()
         before, _ = tracemalloc.get_traced_memory()
         for _ in range(300):
             step(m, w)
-        if free:
+        if _pure.FREE_THREADED:
             gc.collect()
         after, _ = tracemalloc.get_traced_memory()
     finally:

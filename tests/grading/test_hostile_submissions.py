@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 
 import pytest
@@ -57,6 +58,8 @@ def graded(tiny, server, tmp_path, text, name="tiny.py"):
 @pytest.mark.parametrize("name", AT_IMPORT)
 def test_hostile(tiny, server, tmp_path, name):
     program, expected = AT_IMPORT[name]
+    if name == "endless recursion" and sys.version_info >= (3, 14):
+        pytest.skip("Python 3.14 stops it itself, with a RecursionError, before the stack ends")
     start = time.monotonic()
     (tmp_path / "tiny.py").write_text(SOURCE + "\n# %%\n" + program + "\n")
     check = tiny.checks[0]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from minigrad.grading.sets import Set, SetError
-from tools.docs import tutorials
+
+tutorials = pytest.importorskip("tools.docs.tutorials")      # a wheel brings the tests alone
 
 ROOT = Path(__file__).parents[2]
 TEACH = ROOT / "docs/teach"
