@@ -148,7 +148,9 @@ def main():
             names = (answer(inside, "import platform, numpy; print(platform.python_version(), numpy.__version__)") or "? ?").split()
             missing[" and NumPy ".join(names)] = absent(inside)
             for build in chosen.builds.split():
-                folder = compile_for(inside, version, chosen.optimize) if build == "compiled" else TREE
+                folder = TREE
+                if build == "compiled":     # with the newest NumPy, like a wheel: all share the C sources made with it
+                    folder = compile_for(make_environment(python, version, "", packages.split()), version, chosen.optimize)
                 print(f"\n== Python {names[0]}, NumPy {names[1]}, {build}", flush=True)
                 found = run_tests(inside, folder, build, chosen.tests.split(), chosen.pytest.split())
                 lines.append((*names, build, found["passed"], found["skipped"], found["failed"], found["seconds"]))
