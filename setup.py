@@ -128,7 +128,9 @@ def extensions():
             depends=["minigrad/_capi/internals.h",
                      *(["minigrad/_capi/calls.h"] if path.stem == "keywords" else []),
                      *(sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [])],
-            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), *[(GROUPS[group], "1") for group in PLAIN]],
+            # NumPy 2.0 is the oldest that minigrad accepts, so its headers should be enough, and all that they declare is used.
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
+                           *[(GROUPS[group], "1") for group in PLAIN]],
             # -g0: Python's own flags ask for debug information, which takes as long as all else.
             extra_compile_args=standard if windows else [
                 optimization(path), "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
