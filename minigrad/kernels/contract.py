@@ -387,7 +387,8 @@ class LateKernel:
         self.kernels, self.__name__, self.source = kernels, name, source
 
     def __call__(self, *args, **kwargs):
-        kernel = getattr(self.source, self.__name__)
-        setattr(self.kernels, self.__name__, kernel)
-        self.kernels.table[NUMBER[self.__name__]] = kernel
-        return kernel(*args, **kwargs)
+        if getattr(self.kernels, self.__name__) is self:    # else it was read or replaced while somebody held this object
+            kernel = getattr(self.source, self.__name__)
+            setattr(self.kernels, self.__name__, kernel)
+            self.kernels.table[NUMBER[self.__name__]] = kernel
+        return getattr(self.kernels, self.__name__)(*args, **kwargs)
