@@ -8,12 +8,8 @@ cdef extern from "internals.h":
     Py_ssize_t reference_count "mg_reference_count"(object o)
     void inherit_dealloc "mg_inherit_dealloc"(object sub, type base)        # the class of `sub` may be a metaclass
     void inherit_number_slots "mg_inherit_number_slots"(object sub, type base)
-    void count_seldom "mg_count_seldom"(type cls)
-    void keep_instances "mg_keep_instances"(object cls)
-    object named_subclass "mg_named_subclass"(type base, str name)
-    void change_class "mg_change_class"(object o, object cls)
     object allocate "mg_allocate"(type base, object cls, object empty)
-    void fill_new_instances "mg_fill_new_instances"(type base, object filler)
+    object named_subclass "mg_named_subclass"(type base, str name)
 
 cdef extern from *:
     """

@@ -11,9 +11,10 @@ from minigrad._core.graph.locks import registering
 
 __all__ = [
     "allocate",
+    "allocate_node",
+    "allocate_tensor",
     "call_rest",
     "call_rest2",
-    "change_class",
     "check_signals",
     "count_seldom",
     "dict_values",
@@ -25,12 +26,14 @@ __all__ = [
     "inherit_number_slots",
     "is_c_contiguous",
     "keep_instances",
+    "keep_nodes",
     "named_subclass",
     "owns_rows",
     "recycle",
     "reference_count",
     "referent",
     "shape_key",
+    "show_less",
     "thread_id",
     "try_call1",
     "try_call2",
@@ -109,8 +112,17 @@ def named_subclass(base, name):
                                       "__init_subclass__": classmethod(refuse_subclass)})
 
 
-def change_class(obj, cls):
-    """Make `obj` an instance of `cls`, from `named_subclass`. Interpreted, `obj` already is one."""
+def allocate_node(base, cls, empty):
+    """A node of the class `cls`, from `named_subclass`."""
+    return object.__new__(cls)
+
+
+def keep_nodes(cls):
+    """Make the instances of `cls` from dead ones. Interpreted, there is nothing to do."""
+
+
+def show_less(cls):
+    """Show the collector few of the fields of a node. Interpreted, it visits the dict of each node."""
 
 
 def reference_count(obj):
@@ -148,8 +160,11 @@ def allocate(base, cls, empty):
     return object.__new__(cls)
 
 
+allocate_tensor = allocate
+
+
 def fill_new_instances(base, filler):
-    """From now on, call `filler` on each instance of `base` that is made by ``__new__`` and not by `allocate`."""
+    """From now on, call `filler` on each instance of `base` that is made by ``__new__`` and not by `allocate_tensor`."""
     def new(cls, *args, **kwargs):
         made = object.__new__(cls)
         filler(made)

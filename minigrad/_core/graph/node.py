@@ -29,7 +29,7 @@ Note [What the collector is shown]
 
 Invariants
   * Edges point from later nodes to earlier nodes, so the graph has no cycles. Nothing here recurses over the graph. Freeing
-    a chain of two million nodes is safe because of ``trashcan`` in node.pxd.
+    a chain of two million nodes is safe because of `mg_free_in_turn` in ``_capi/memory.h`` (``trashcan`` in node.pxd for other nodes).
   * A node holds its next nodes strongly, and never a tensor that holds the node.
   * `sequence` grows in the order of creation within a thread. The engine runs the latest node first.
 
@@ -39,17 +39,14 @@ Mirrors ``torch/csrc/autograd/node.h`` and ``edge.h``. Read next: ``record/apply
 from collections import OrderedDict
 
 import cython
-from cython.cimports.minigrad._core.graph.capi import count_seldom
 from cython.cimports.minigrad._core.graph.handle import add_hook
 
 from minigrad._core.graph.locks import registering, sharing
 from minigrad.errors import AutogradTypeError
 
-if not cython.compiled:
+if not cython.compiled:     # compiled, the first four are in _capi/nodes.h
+    from minigrad._core.graph.capi import allocate_node, count_seldom, keep_nodes, show_less    # noqa: F401 (for op_node.py)
     from minigrad._core.graph.method_checks import check_methods
-
-    def show_less(node):
-        """Does nothing: interpreted, the collector visits the dict of each node."""
 
 # The flags of `Node.needed`, in a run with ``inputs=``.
 NEEDED = 1          # the node runs: a path leads from it to a requested node
@@ -73,7 +70,6 @@ class NodeExtra:
 
 @cython.binding(False)
 @cython.trashcan(True)     # and in node.pxd, where subclasses look for it
-@cython.freelist(16384)    # 3 MB: a step uses the memory of the last step's nodes, and no page is mapped again
 @cython.cclass
 class Node:
     """One recorded operation: it computes the gradients of its inputs from the gradients of its outputs.
@@ -327,7 +323,7 @@ def retain_output(node: Node, number: cython.int, tensor) -> object:
     return None
 
 
-show_less(cython.cast(Node, Node.__new__(Node)))
+show_less(Node)
 count_seldom(Node)
 if not cython.compiled:
     globals()["Node"] = check_methods(Node)

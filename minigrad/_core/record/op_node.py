@@ -14,8 +14,8 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 
 import cython
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, change_class, named_subclass
-from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, named_subclass
+from cython.cimports.minigrad._core.graph.node import allocate_node, clear_node, keep_nodes
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import alias
 from cython.cimports.minigrad._core.graph.thread_state import current
@@ -401,7 +401,9 @@ def all_undefined(grads):
 
 # ---- making a node ------------------------------------------------------------------------------------
 
+_EMPTY = cython.declare(tuple, ())
 _classes = {}       # name -> subclass of OpNode
+keep_nodes(OpNode)
 
 
 def node_class(name):
@@ -418,10 +420,8 @@ use_node_class(node_class)
 @cython.nonecheck(False)
 def new_node(plan, state, meta):
     """Make a node for `plan`, without edges. `meta` describes the first output of its op."""
-    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else object.__new__(plan.node_class)
-    if cython.compiled:
-        change_class(node, plan.node_class)
-    else:
+    node: OpNode = allocate_node(OpNode, plan.node_class, _EMPTY)
+    if not cython.compiled:
         clear_node(node)
     node.plan = plan
     node.meta = meta
