@@ -13,6 +13,10 @@ __all__ = [
     "allocate",
     "allocate_node",
     "allocate_tensor",
+    "call1",
+    "call2",
+    "call3",
+    "call4",
     "call_rest",
     "call_rest2",
     "check_signals",
@@ -67,6 +71,14 @@ def keep_instances(cls):
 
 def inherit_number_slots(sub, base):
     """Call the operators of `sub` without a look-up by name. Interpreted, this is not possible."""
+
+
+def call(f, *args):
+    """``f(*args)``."""
+    return f(*args)
+
+
+call1 = call2 = call3 = call4 = call
 
 
 def try_call(f, *args):

@@ -29,7 +29,7 @@ Note [What the collector is shown]
 
 Invariants
   * Edges point from later nodes to earlier nodes, so the graph has no cycles. Nothing here recurses over the graph. Freeing
-    a chain of two million nodes is safe because of `mg_free_in_turn` in ``_capi/memory.h`` (``trashcan`` in node.pxd for other nodes).
+    a chain of two million nodes is safe because of `mg_free_in_turn` in ``_capi/memory.h``, and ``trashcan`` in node.pxd.
   * A node holds its next nodes strongly, and never a tensor that holds the node.
   * `sequence` grows in the order of creation within a thread. The engine runs the latest node first.
 
@@ -45,7 +45,7 @@ from minigrad._core.graph.locks import registering, sharing
 from minigrad.errors import AutogradTypeError
 
 if not cython.compiled:     # compiled, the first four are in _capi/nodes.h
-    from minigrad._core.graph.capi import allocate_node, count_seldom, keep_nodes, show_less    # noqa: F401 (for op_node.py)
+    from minigrad._core.graph.capi import allocate_node, count_seldom, keep_nodes, show_less  # noqa: F401 (for op_node.py)
     from minigrad._core.graph.method_checks import check_methods
 
 # The flags of `Node.needed`, in a run with ``inputs=``.

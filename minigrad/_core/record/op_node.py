@@ -14,7 +14,7 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 
 import cython
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, named_subclass
+from cython.cimports.minigrad._core.graph.capi import call1, call2, call3, call4, call_rest, call_rest2, named_subclass
 from cython.cimports.minigrad._core.graph.node import allocate_node, clear_node, keep_nodes
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import alias
@@ -207,17 +207,17 @@ class OpNode(Node):
         formula = plan.formulas[i]
         n: cython.int = plan.count[i]
         if n == 0:
-            return formula(grad)
+            return call1(formula, grad)
         slot: cython.int = plan.slots[MOST_NEEDED * i]
         p = a if slot == 0 else b if slot == 1 else c
         if n == 1:
-            return formula(grad, p)
+            return call2(formula, grad, p)
         slot = plan.slots[MOST_NEEDED * i + 1]
         q = a if slot == 0 else b if slot == 1 else c
         if n == 2:
-            return formula(grad, p, q)
+            return call3(formula, grad, p, q)
         slot = plan.slots[MOST_NEEDED * i + 2]
-        return formula(grad, p, q, a if slot == 0 else b if slot == 1 else c)
+        return call4(formula, grad, p, q, a if slot == 0 else b if slot == 1 else c)
 
     def compute_many(self, grad, wanted, results):
         """`compute` for any number of inputs, outputs and saved values."""
