@@ -100,6 +100,8 @@ class GraphTask:
         """Whether this task calls `node`. It does not if the node's gradient is only a result of the task."""
         return not self.selective or self.needed(node) & NEEDED != 0
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
     @cython.nonecheck(False)
     def run(self, root, state):
         """Run all nodes, beginning with `root`, whose buffer has its gradient."""
@@ -138,6 +140,7 @@ class GraphTask:
             self.deliver(node, False)
         return None
 
+    @cython.nonecheck(False)
     def take(self, node):
         """Return the gradient in the buffer of `node`, and empty the buffer."""
         if node.task == self.id:
@@ -151,6 +154,8 @@ class GraphTask:
             return [None] * len(node.metas)
         return grad
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
     @cython.nonecheck(False)
     def deliver(self, node, checked):
         """Add the results of `node` to the buffers behind its edges, and push the nodes that are ready now.
@@ -196,6 +201,7 @@ class GraphTask:
                     self.push(following)
         return None
 
+    @cython.nonecheck(False)
     def receive(self, node, number, grad):
         """Add `grad` to the buffer of `node`, for its output `number`."""
         buffer: list
@@ -227,6 +233,7 @@ class GraphTask:
                 buffer[number] = add_gradients(old, grad, self.out_of_place)
         return None
 
+    @cython.nonecheck(False)
     def push(self, node):
         """Put `node` into the ready queue. See ``ready_queue.py``."""
         if self.ready is None and not self.heap:
@@ -334,6 +341,7 @@ class GraphTask:
         return None
 
 
+@cython.nonecheck(False)
 @cython.cfunc
 def add_gradients(old, new, out_of_place: cython.bint) -> object:
     """``old + new``. See Note [Adding in place]."""

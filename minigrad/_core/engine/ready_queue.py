@@ -19,6 +19,7 @@ def push_ready(heap, node):
     sift_up(heap, len(heap) - 1, node)
 
 
+@cython.nonecheck(False)
 def pop_ready(heap):
     """Remove the node that runs first from the heap, which must not be empty, and return it."""
     top = cython.cast(Node, heap[0])
@@ -42,6 +43,7 @@ def pop_ready(heap):
     return top
 
 
+@cython.nonecheck(False)
 @cython.cfunc
 def sift_up(heap: list, hole: cython.Py_ssize_t, node: Node) -> object:
     """Put `node` into the hole of the heap, or move it further up."""

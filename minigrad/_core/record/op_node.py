@@ -67,6 +67,7 @@ class OpNode(Node):
         node.interior, node.freed = self.interior, self.freed
         return node
 
+    @cython.nonecheck(False)
     def store(self, slot, value, output, state):
         """Save `value`, a tensor or not, in `slot`. `output` is its output number if this node produced it."""
         version: cython.int = NOT_A_TENSOR
@@ -173,6 +174,9 @@ class OpNode(Node):
                     return unpack_error(saved, self, error)
         return error
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
+    @cython.nonecheck(False)
     def compute(self, grad, wanted, results):
         plan = cython.cast(Plan, self.plan)
         if self.metas is None:
@@ -201,6 +205,7 @@ class OpNode(Node):
             results[1] = self.one(1, grad, a, b, c)
         return None
 
+    @cython.nonecheck(False)
     def one(self, i, grad, a, b, c):
         """Call the formula of input `i` with the saved values that it needs, of the three `a`, `b` and `c`."""
         plan = cython.cast(Plan, self.plan)
@@ -219,6 +224,8 @@ class OpNode(Node):
         slot = plan.slots[MOST_NEEDED * i + 2]
         return call4(formula, grad, p, q, a if slot == 0 else b if slot == 1 else c)
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
     def compute_many(self, grad, wanted, results):
         """`compute` for any number of inputs, outputs and saved values."""
         plan = cython.cast(Plan, self.plan)
@@ -432,6 +439,8 @@ def new_node(plan, state, meta):
     return node
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 @cython.nonecheck(False)
 def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
     """Make the node of an op with one or two inputs and one output, and save the values that its plan names.
