@@ -34,6 +34,7 @@ __all__ = ["PROGRAMS", "compare"]
 FILE = ROOT / "benchmarks" / "results" / "instructions.json"
 MOST = 0.03         # the rise that is accepted without a reason
 WARM, RUNS = 4, 3
+NOTHING = ""        # the program that does nothing: its instructions are those of switching the counting on and off
 PROGRAMS = {
     "chain, ()": scenarios.chain((), "x"),
     "chain, (64,)": scenarios.chain((64,), "x"),
@@ -86,7 +87,7 @@ def measured(names, out):
 
     minigrad.set_num_threads(1)
     for i, name in enumerate(names):
-        run = PROGRAMS[name](minigrad, "minigrad")
+        run = PROGRAMS[name](minigrad, "minigrad") if name != NOTHING else lambda: None
         for _ in range(WARM):
             run()
         gc.collect()
@@ -105,10 +106,11 @@ def count(names):
     """The instructions of a run of each program."""
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/counts"
+        names = [*names, NOTHING]
         callgrind.run(f"from benchmarks.instructions import measured; measured({names!r}, {out!r})", out)
         texts = [Path(f"{out}.{i + 1}").read_text() for i in range(len(names))]
-        return {name: int(re.findall(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)[-1]) // RUNS
-                for name, text in zip(names, texts)}
+        *counts, nothing = [int(re.findall(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)[-1]) for text in texts]
+        return {name: (n - nothing) // RUNS for name, n in zip(names, counts)}
 
 
 def compare(before, after):
