@@ -64,7 +64,7 @@ static inline void mg_free_in_turn(mg_memory *memory, PyObject *o, void (*empty)
         PyObject *held = (PyObject *)(field);                                           \
         if (held != Py_None) {                                                          \
             Py_INCREF(Py_None);                                                         \
-            *(PyObject **)&(field) = Py_None;                                           \
+            (field) = (void *)Py_None;                                                  \
             Py_XDECREF(held);                                                           \
         }                                                                               \
     } while (0)

@@ -55,15 +55,16 @@ _call = cython.declare(object, None)        # supplied by node_call.py, which kn
 
 
 @cython.binding(False)
+@cython.freelist(1024)
 @cython.cclass
 class NodeExtra:
-    """Fields that few nodes need: hooks, retained gradients, metadata. Made on first use."""
+    """Fields that few nodes need: hooks, retained gradients, metadata. Compiled, they all start empty."""
 
     def __init__(self):
         self.metadata = None        # the user's notes on the node, a dict
         self.pre_hooks = None       # handle id -> hook(grad_outputs)
         self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
-        self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
+        self.tensor_hooks = None    # list of (output number, handle id -> hook(grad)), first registered first
         self.retains = None         # output number -> weak reference to the tensor that retains its grad
         self.place = None           # (file, line) where the node was made and saved its values, if it was noted
 
@@ -144,7 +145,7 @@ class Node:
     def extras(self):
         if self.extra is None:
             if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
-                self.extra = NodeExtra()
+                self.extra = NodeExtra.__new__(NodeExtra)
             else:
                 with sharing:
                     if self.extra is None:
