@@ -134,7 +134,7 @@ def test_unchecked_functions_are_private():
             if "cython.nonecheck(False)" in decorators:
                 found.append(node.name)
                 assert "cython.cfunc" in decorators or re.search(rf"^ *cdef .*\b{node.name}\(", declared, re.M), (path.name, node.name)
-    assert 0 < len(found) <= 24     # README.md says how many
+    assert 0 < len(found) <= 25     # README.md says how many
 
 
 @pytest.mark.skipif(not COMPILED, reason="interpreted code has no directives")

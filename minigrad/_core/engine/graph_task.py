@@ -82,7 +82,7 @@ class GraphTask:
         self.results = []           # the results of the running node, by edge; one list for all nodes
         self.modes = None           # the modes for each node: see `run_watched`
         self.heap = []
-        self.ready = None           # instead of a heap with one node: a chain needs no more
+        self.ready = None           # a ready node that was created after all in the heap
 
     def scratch(self, node):
         """Our scratch for a node whose own fields belong to another task."""
@@ -111,8 +111,8 @@ class GraphTask:
         results: list = self.results
         self.push(root)
         while True:
-            if self.ready is not None:
-                node = self.ready
+            node = self.ready       # what `pop` does, without a call
+            if node is not None:
                 self.ready = None
             elif self.heap:
                 node = pop_ready(self.heap)
@@ -235,15 +235,29 @@ class GraphTask:
 
     @cython.nonecheck(False)
     def push(self, node):
-        """Put `node` into the ready queue. See ``ready_queue.py``."""
-        if self.ready is None and not self.heap:
-            self.ready = node
-            return None
-        if self.ready is not None:
-            self.heap.append(self.ready)
+        """Put `node` into the ready queue. See Note [The node that runs next] in ``ready_queue.py``."""
+        before = self.ready
+        if before is None:
+            if not self.heap or cython.cast(Node, self.heap[0]).sequence < node.sequence:
+                self.ready = node
+                return None
+        elif not node.sequence < before.sequence:
+            push_ready(self.heap, before)
+            if before.sequence < node.sequence:
+                self.ready = node
+                return None
             self.ready = None
         push_ready(self.heap, node)
         return None
+
+    @cython.nonecheck(False)
+    def pop(self):
+        """Take the node that runs next out of the ready queue. None if no node is ready."""
+        node = self.ready
+        if node is not None:
+            self.ready = None
+            return node
+        return pop_ready(self.heap) if self.heap else None
 
     # ---- nodes with hooks, runs with inputs=, anomaly mode ------------------------------------------------
 
