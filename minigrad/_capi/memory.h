@@ -14,7 +14,7 @@
 #endif
 
 #ifndef MINIGRAD_PLAIN_MEMORY
-#define MG_MOST_KEPT 16384      /* dead objects of a class: 3 MB. A step uses the memory of the last step, and no page is mapped again */
+#define MG_MOST_KEPT 32768      /* dead objects of a class: 6 MB. A step uses the memory of the last step, and no page is mapped again */
 #define MG_DEEPEST 50
 #define MG_COUNTED 16
 #define MG_HEAD (2 * sizeof(uintptr_t))     /* the links to the neighbours in the collector's list */

@@ -4,6 +4,9 @@ from minigrad._core.graph.metadata cimport DType, Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.version cimport VersionCounter
 
+cdef extern from *:
+    ctypedef bint flag "_Bool"      # one byte, where a bint has four: a tensor has 96 bytes, with the collector's 16
+
 cdef class Dual:
     cdef public object tangent
     cdef object __weakref__
@@ -28,9 +31,9 @@ cdef class TensorBase:
     cdef readonly Meta _meta
     cdef Node _node
     cdef int _output_number
-    cdef bint _leaf_requires_grad
-    cdef bint _view
-    cdef bint _inference
+    cdef flag _leaf_requires_grad
+    cdef flag _view
+    cdef flag _inference
     cdef VersionCounter _counter
     cdef AutogradMeta _extra
     cdef object __weakref__

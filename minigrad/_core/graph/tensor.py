@@ -22,7 +22,7 @@ Note [What the collector counts]
     Python's collector begins its work after so many new objects, and then visits those that are alive, of which an ordinary program
     has 100,000. A training step makes and drops thousands of tensors and nodes, and a large graph holds millions. The collector
     would visit them again and again, although a graph has no cycle unless a hook or an attribute closes it, and these bring
-    objects of Python's own, which count. So, compiled, up to 16,384 dead tensors and as many dead nodes are kept with their fields
+    objects of Python's own, which count. So, compiled, up to 32,768 dead tensors and as many dead nodes are kept with their fields
     empty, and the next ones are made of them (``_capi/memory.h``): these do not count as new. Of those in new memory, one in
     sixteen counts. A loop that only builds a graph of a million nodes takes a third of the time, and a chain of small ops 15% less.
 

@@ -68,7 +68,7 @@ cdef extern from *:
 cdef enum:
     MOST_SHELL_DIMS = 4
     BINS = 64
-    DEPTH = 4096
+    DEPTH = 16384
     SHARE = 1 << 24         # bytes in a bin
     LARGE = 1 << 16         # an array of LARGE / 4 elements or more is large
     FEW = 4                 # large arrays in a bin
