@@ -8,6 +8,7 @@
 #define MINIGRAD_ROWS_H
 
 #include "functions.h"
+#include "pieces.h"
 #include "simd.h"
 
 #define MG_PRAGMA(x) _Pragma(#x)
@@ -73,7 +74,7 @@
    An addition waits for the one before it, so four sums take no longer than one. `mg_fold` adds up the lanes of the four together:
    that takes fewer steps than four times for one. */
 #define MG_LANES(T) (mg_size)(32 / sizeof(T))
-#define MG_RUN 16           /* vectors that are added up one after the other: of 64 vectors, 4 such sums, a result is rounded 20 times */
+#define MG_RUN 16           /* vectors that are added up one after the other. So the sum of 64 vectors is rounded 20 times */
 #if defined(__clang__) || __GNUC__ >= 12
 typedef float mg_lanes_f32 __attribute__((vector_size(32)));
 typedef double mg_lanes_f64 __attribute__((vector_size(32)));
@@ -188,9 +189,11 @@ MG_FOUR_SUMS(double, f64)
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* z = softmax(scale x). If queries > 0, row r sees only its first 1 + r % queries numbers. x may be z. */ \
-    MG_SIMD static void mg_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, T scale, mg_size queries) { \
-        for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
+    /* z = softmax(scale x), from row `first_row` on. If queries > 0, row r sees only its first 1 + r % queries numbers. \
+       x may be z. */                                                                              \
+    MG_SIMD static void mg_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, T scale, mg_size queries, \
+                                             mg_size first_row) {                                  \
+        for (mg_size r = first_row; r < first_row + rows; r++, x += n, z += n) {                   \
             const mg_size limit = queries > 0 && r % queries + 1 < n ? r % queries + 1 : n;        \
             MG_TOP(T, x, limit);                                                                   \
             MG_TOTAL(T, total, limit, z[i] = EXP_DOWN(scale * (x[i] - top)))                       \
@@ -283,5 +286,29 @@ MG_FLUSH(double, f64)
 
 MG_ROW_LOOPS(float, f32, mg_exp_of_f32, mg_exp_down_f32, logf, sqrtf)
 MG_ROW_LOOPS(double, f64, mg_exp_of_f64, mg_exp_of_f64, log, sqrt)
+
+/* The same for all rows, which threads share if they are many. */
+#define MG_ALL_ROWS(T, suffix)                                                                     \
+    static void mg_run_sum_rows_##suffix(const T *x, T *z, mg_size rows, mg_size n, int threads) { \
+        MG_SHARED_ROWS(rows, n, mg_sum_rows_##suffix(x + from * n, z + from, count, n))            \
+    }                                                                                              \
+    static void mg_run_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, T scale, mg_size queries, int threads) { \
+        MG_SHARED_ROWS(rows, n, mg_softmax_##suffix(x + from * n, z + from * n, count, n, scale, queries, from)) \
+    }                                                                                              \
+    static void mg_run_log_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, int threads) { \
+        MG_SHARED_ROWS(rows, n, mg_log_softmax_##suffix(x + from * n, z + from * n, count, n))     \
+    }                                                                                              \
+    static void mg_run_softmax_backward_##suffix(const T *g, const T *z, T *out, mg_size rows, mg_size n, int threads) { \
+        MG_SHARED_ROWS(rows, n, mg_softmax_backward_##suffix(g + from * n, z + from * n, out + from * n, count, n)) \
+    }                                                                                              \
+    static void mg_run_log_softmax_backward_##suffix(const T *g, const T *z, T *out, mg_size rows, mg_size n, int threads) { \
+        MG_SHARED_ROWS(rows, n, mg_log_softmax_backward_##suffix(g + from * n, z + from * n, out + from * n, count, n)) \
+    }                                                                                              \
+    static void mg_run_layer_norm_##suffix(const T *x, const T *w, const T *b, T *z, T *mean, T *rstd, mg_size rows, \
+                                           mg_size n, T eps, int threads) {                        \
+        MG_SHARED_ROWS(rows, n, mg_layer_norm_##suffix(x + from * n, w, b, z + from * n, mean + from, rstd + from, count, n, eps)) \
+    }
+MG_ALL_ROWS(float, f32)
+MG_ALL_ROWS(double, f64)
 
 #endif
