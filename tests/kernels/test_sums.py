@@ -49,3 +49,16 @@ def test_a_long_sum_of_equal_numbers():
     """In float32 alone, a million additions of 0.1 would give 100,958."""
     x = np.full(1_000_001, 0.1, np.float32)
     assert float(kernels.CPU.sum(x, (0,), False)) == pytest.approx(math.fsum(x.tolist()), rel=3e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows", [1, 64, 65, 256, 257, 3000])
+def test_gradients_of_layer_norm_over_many_rows(rows, dtype):
+    """dw = Σ g y and db = Σ g over the rows, for gradients from 1e-3 to 1e3 in size."""
+    x, g = numbers((rows, 5), dtype, seed=1), numbers((rows, 5), dtype, seed=2)
+    w = np.ones(5, dtype)
+    y, mean, rstd = kernels.CPU.layer_norm(x, w, None, 1, 1e-5)
+    _, dw, db = kernels.CPU.layer_norm_backward(g, x, w, mean, rstd, 1)
+    for found, terms in ((dw, g.astype(float) * y), (db, g.astype(float))):
+        right = np.apply_along_axis(math.fsum, 0, terms)
+        assert np.all(np.abs(found - right) <= 8 * np.finfo(dtype).eps * np.abs(terms).sum(0))

@@ -9,7 +9,8 @@ from minigrad import kernels
 N = 3 * 65536 + 5       # several pieces, and one that is not whole
 NAMES = ["exp", "log", "log1p", "sin", "cos", "tanh", "sqrt", "neg", "sigmoid", "gelu", "silu", "copy", "copy_with_layout", "add", "mul",
          "tanh_backward", "eq", "lt", "where", "batch_norm", "batch_norm_backward"]
-ROWS = ["softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "attention_weights", "layer_norm", "sum"]
+ROWS = ["softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "attention_weights", "layer_norm", "layer_norm_backward",
+        "sum"]
 BROADCAST = {"row": (1, 301), "column": (653, 1), "matrix": (1, 653, 301), "row of three": (1, 1, 301), "rows of three": (3, 1, 301)}
 
 
@@ -54,11 +55,12 @@ def test_threads_change_no_bit(name, dtype, two_threads):
 @pytest.mark.parametrize("name", ROWS)
 def test_threads_share_rows(name, dtype, two_threads):
     x, y = np.random.default_rng(0).uniform(-2, 2, (2, 653, 301)).astype(dtype)
-    if name.endswith("backward"):
-        y = getattr(kernels.NUMPY, name.removesuffix("_backward"))(y, 1)
     w = y[0]
-    args = {"attention_weights": (x, 0.5, True), "layer_norm": (x, w, w, 1, 1e-5), "sum": (x, (1,), False)}.get(
-        name, (x, y, 1) if name.endswith("backward") else (x, 1))
+    if name.endswith("softmax_backward"):
+        args = (x, getattr(kernels.NUMPY, name.removesuffix("_backward"))(y, 1), 1)
+    else:
+        args = {"attention_weights": (x, 0.5, True), "layer_norm": (x, w, w, 1, 1e-5), "sum": (x, (1,), False),
+                "layer_norm_backward": (x, y, w, *kernels.NUMPY.layer_norm(y, w, w, 1, 1e-5)[1:], 1)}.get(name, (x, 1))
     alone, together = [two_threads(threads, getattr(kernels.CPU, name), args) for threads in (1, 2)]
     for a, b, e in zip(*[z if isinstance(z, tuple) else (z,) for z in (alone, together, getattr(kernels.NUMPY, name)(*args))]):
         assert a.tobytes() == b.tobytes()

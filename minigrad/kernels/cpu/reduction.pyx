@@ -17,7 +17,7 @@ cdef extern from "rows.h" nogil:
     void sum_columns_f64 "mg_sum_columns_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
     void recurrence_f32 "mg_recurrence_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void recurrence_f64 "mg_recurrence_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
-    int MG_FEW_ROWS, MG_PARALLEL
+    int MG_PARALLEL
     void softmax_f32 "mg_run_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, float, Py_ssize_t, int)
     void softmax_f64 "mg_run_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, double, Py_ssize_t, int)
     void log_softmax_f32 "mg_run_log_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
@@ -32,12 +32,14 @@ cdef extern from "rows.h" nogil:
                                                 Py_ssize_t, float, int)
     void layer_norm_f64 "mg_run_layer_norm_f64"(const double *, const double *, const double *, double *, double *, double *,
                                                 Py_ssize_t, Py_ssize_t, double, int)
-    void layer_norm_backward_f32 "mg_layer_norm_backward_f32"(const float *, const float *, const float *, const float *,
-                                                              const float *, float *, float *, float *, double *, Py_ssize_t,
-                                                              Py_ssize_t)
-    void layer_norm_backward_f64 "mg_layer_norm_backward_f64"(const double *, const double *, const double *, const double *,
-                                                              const double *, double *, double *, double *, double *, Py_ssize_t,
-                                                              Py_ssize_t)
+    void layer_norm_backward_f32 "mg_run_layer_norm_backward_f32"(const float *, const float *, const float *, const float *,
+                                                                  const float *, float *, float *, float *, double *, Py_ssize_t,
+                                                                  Py_ssize_t, int)
+    void layer_norm_backward_f64 "mg_run_layer_norm_backward_f64"(const double *, const double *, const double *, const double *,
+                                                                  const double *, double *, double *, double *, double *,
+                                                                  Py_ssize_t, Py_ssize_t, int)
+    Py_ssize_t MG_CHUNK_ROOM(Py_ssize_t)
+    Py_ssize_t mg_chunk_of(Py_ssize_t)
 
 ctypedef fused real:
     float
@@ -295,7 +297,7 @@ def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
     cdef ndarray a = <ndarray>x, m = <ndarray>mean
     cdef int lead = ndim(a) - n_dims, type_ = typenum(a)
     cdef ndarray dx = fresh(ndim(a), dims(a), type_)
-    cdef ndarray dw = zeros(n_dims, dims(a) + lead, type_, 0), db = zeros(n_dims, dims(a) + lead, type_, 0)
+    cdef ndarray dw = fresh(n_dims, dims(a) + lead, type_), db = fresh(n_dims, dims(a) + lead, type_)
     cdef char *pg = data(<ndarray>g)
     cdef char *px = data(a)
     cdef char *pw = NULL if w is None else data(<ndarray>w)
@@ -304,17 +306,16 @@ def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
     cdef char *pdx = data(dx)
     cdef char *pdw = data(dw)
     cdef char *pdb = data(db)
-    cdef double *totals = NULL
-    if rows > MG_FEW_ROWS:
-        totals = <double *>calloc(2 * n, sizeof(double))
-        if totals == NULL:
-            raise MemoryError
+    cdef Py_ssize_t chunk = mg_chunk_of(rows)
+    cdef double *room = <double *>calloc((rows + chunk - 1) // chunk, MG_CHUNK_ROOM(n) * sizeof(double))
+    if room == NULL:
+        raise MemoryError
     with nogil:
         if type_ == NPY_FLOAT32:
             layer_norm_backward_f32(<float *>pg, <float *>px, <float *>pw, <float *>pm, <float *>ps, <float *>pdx, <float *>pdw,
-                                    <float *>pdb, totals, rows, n)
+                                    <float *>pdb, room, rows, n, threads)
         else:
             layer_norm_backward_f64(<double *>pg, <double *>px, <double *>pw, <double *>pm, <double *>ps, <double *>pdx,
-                                    <double *>pdw, <double *>pdb, totals, rows, n)
-        free(totals)
+                                    <double *>pdw, <double *>pdb, room, rows, n, threads)
+        free(room)
     return dx, dw, db

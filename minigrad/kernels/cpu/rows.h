@@ -250,13 +250,13 @@ MG_FOUR_SUMS(double, f64)
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* dx = rstd (h - mean(h) - y mean(h y)) with y = (x - mean) rstd and h = g w; w may be NULL. dw = Σ g y and \
-       db = Σ g over the rows are added to dw and db, which are 0. For many rows the sums are in `totals`, 2 n doubles. */ \
+    /* dx = rstd (h - mean(h) - y mean(h y)) with y = (x - mean) rstd and h = g w; w may be NULL. dw = Σ g y and db = Σ g over \
+       the rows are added to `totals`, n doubles each, in parts of MG_FEW_ROWS rows. These are in `parts`, which are 0. */ \
     MG_SIMD static void mg_layer_norm_backward_##suffix(const T *g, const T *x, const T *w, const T *mean, const T *rstd, T *dx, \
-                                                        T *dw, T *db, double *totals, mg_size rows, mg_size n) { \
+                                                        T *parts, double *totals, mg_size rows, mg_size n) { \
+        T *dw = parts, *db = parts + n;                                                            \
         for (mg_size r = 0; r < rows; r++, g += n, x += n, dx += n) {                              \
             const T m = mean[r], s = rstd[r];                                                      \
-            if (r % MG_FEW_ROWS == 0 && totals) mg_flush_##suffix(dw, db, totals, n);              \
             double total = 0, product = 0;                                                         \
             for (mg_size first = 0; first < n; first += MG_PART) {                                 \
                 const mg_size last = first + MG_PART < n ? first + MG_PART : n;                    \
@@ -265,24 +265,12 @@ MG_FOUR_SUMS(double, f64)
                 total += part, product += other;                                                   \
             }                                                                                      \
             const T a = (T)(total / n), b = (T)(product / n);                                      \
-            if (w) MG_ALL(dx[i] = s * (g[i] * w[i] - a - (x[i] - m) * s * b))                     \
-            else MG_ALL(dx[i] = s * (g[i] - a - (x[i] - m) * s * b))                              \
-        }                                                                                          \
-        if (totals) {                                                                              \
-            mg_flush_##suffix(dw, db, totals, n);                                                  \
-            for (mg_size i = 0; i < n; i++) dw[i] = (T)totals[i];                                  \
-            for (mg_size i = 0; i < n; i++) db[i] = (T)totals[n + i];                              \
+            if (w) MG_ALL(dx[i] = s * (g[i] * w[i] - a - (x[i] - m) * s * b))                      \
+            else MG_ALL(dx[i] = s * (g[i] - a - (x[i] - m) * s * b))                               \
+            if (r % MG_FEW_ROWS == MG_FEW_ROWS - 1 || r == rows - 1)                               \
+                for (mg_size i = 0; i < 2 * n; i++) totals[i] += parts[i], parts[i] = 0;           \
         }                                                                                          \
     }
-
-/* Add dw and db to totals, and set them to 0. */
-#define MG_FLUSH(T, suffix)                                                                        \
-    static inline void mg_flush_##suffix(T *dw, T *db, double *totals, mg_size n) {                \
-        for (mg_size i = 0; i < n; i++) totals[i] += dw[i], dw[i] = 0;                             \
-        for (mg_size i = 0; i < n; i++) totals[n + i] += db[i], db[i] = 0;                         \
-    }
-MG_FLUSH(float, f32)
-MG_FLUSH(double, f64)
 
 MG_ROW_LOOPS(float, f32, mg_exp_of_f32, mg_exp_down_f32, logf, sqrtf)
 MG_ROW_LOOPS(double, f64, mg_exp_of_f64, mg_exp_of_f64, log, sqrt)
@@ -310,5 +298,34 @@ MG_ROW_LOOPS(double, f64, mg_exp_of_f64, mg_exp_of_f64, log, sqrt)
     }
 MG_ALL_ROWS(float, f32)
 MG_ALL_ROWS(double, f64)
+
+/* The backward of layer normalisation. Threads share chunks of rows: the sums over the rows are added up for each chunk, and then
+   over the chunks, so that the result does not depend on the number of threads. `room` has MG_CHUNK_ROOM(n) doubles for each chunk,
+   which are 0. */
+#define MG_MOST_CHUNKS 8
+#define MG_CHUNK_ROOM(n) (4 * (n))
+
+/* The rows of a chunk: at least 256, and whole parts of MG_FEW_ROWS. */
+static inline mg_size mg_chunk_of(mg_size rows) {
+    const mg_size some = (rows + MG_MOST_CHUNKS - 1) / MG_MOST_CHUNKS;
+    return some <= 256 ? 256 : (some + MG_FEW_ROWS - 1) / MG_FEW_ROWS * MG_FEW_ROWS;
+}
+
+#define MG_ALL_CHUNKS(T, suffix)                                                                   \
+    static void mg_run_layer_norm_backward_##suffix(const T *g, const T *x, const T *w, const T *mean, const T *rstd, T *dx, \
+                                                    T *dw, T *db, double *room, mg_size rows, mg_size n, int threads) { \
+        const mg_size chunk = mg_chunk_of(rows), chunks = (rows + chunk - 1) / chunk;              \
+        MG_IN_PIECES(chunks, 1, rows * n >= MG_PARALLEL, for (mg_size c = from; c < from + count; c++) { \
+            const mg_size r = c * chunk, some = rows - r < chunk ? rows - r : chunk;               \
+            double *totals = room + c * MG_CHUNK_ROOM(n);                                          \
+            mg_layer_norm_backward_##suffix(g + r * n, x + r * n, w, mean + r, rstd + r, dx + r * n, (T *)(totals + 2 * n), \
+                                            totals, some, n);                                      \
+        })                                                                                         \
+        for (mg_size c = 1; c < chunks; c++)                                                       \
+            for (mg_size i = 0; i < 2 * n; i++) room[i] += room[c * MG_CHUNK_ROOM(n) + i];         \
+        for (mg_size i = 0; i < n; i++) dw[i] = (T)room[i], db[i] = (T)room[n + i];                \
+    }
+MG_ALL_CHUNKS(float, f32)
+MG_ALL_CHUNKS(double, f64)
 
 #endif
