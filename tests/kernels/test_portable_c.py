@@ -32,6 +32,7 @@ PROGRAM = r"""
 #undef __GNUC__
 #endif
 #include "loops.h"
+#include "broadcast.h"
 #include "rows.h"
 #include "products.h"
 #include "pooling.h"
@@ -58,6 +59,14 @@ int main(void) {
     float sums[19];
     mg_sum_columns_f32(x, sums, 40, 19);
     PRINT(sums)
+    float rows[40], total;
+    mg_sum_rows_f32(x, rows, 40, 19);
+    mg_sum_rows_f32(z, &total, 1, 600);
+    PRINT(rows)
+    printf("%g\n", (double)total);
+    const mg_spread spread = {2, {19, 40}, {4, 76}, {0, 4}};
+    mg_run_spread(mg_binary_loops[MG_B_add][0][1], &spread, (char *)x, (char *)rows, (char *)x, 4, 1);
+    PRINT(x)
     mg_small_product_f32(x, 9, 1, w, 12, 1, z, 5, 9, 12);
     PRINT(z)
     return 0;

@@ -9,6 +9,9 @@ from minigrad import kernels
 N = 3 * 65536 + 5       # several pieces, and one that is not whole
 NAMES = ["exp", "log", "log1p", "sin", "cos", "tanh", "sqrt", "neg", "sigmoid", "gelu", "silu", "copy", "copy_with_layout", "add", "mul",
          "tanh_backward", "eq", "lt", "where", "batch_norm", "batch_norm_backward"]
+ROWS = ["softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "attention_weights", "layer_norm", "layer_norm_backward",
+        "sum"]
+BROADCAST = {"row": (1, 301), "column": (653, 1), "matrix": (1, 653, 301), "row of three": (1, 1, 301), "rows of three": (3, 1, 301)}
 
 
 def arguments(name, dtype):
@@ -46,6 +49,32 @@ def test_threads_change_no_bit(name, dtype, two_threads):
     for a, b, e in zip(alone, together, expected):
         assert a.tobytes() == b.tobytes()
         np.testing.assert_allclose(a, e, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-4 if dtype == "float32" else 1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ROWS)
+def test_threads_share_rows(name, dtype, two_threads):
+    x, y = np.random.default_rng(0).uniform(-2, 2, (2, 653, 301)).astype(dtype)
+    w = y[0]
+    if name.endswith("softmax_backward"):
+        args = (x, getattr(kernels.NUMPY, name.removesuffix("_backward"))(y, 1), 1)
+    else:
+        args = {"attention_weights": (x, 0.5, True), "layer_norm": (x, w, w, 1, 1e-5), "sum": (x, (1,), False),
+                "layer_norm_backward": (x, y, w, *kernels.NUMPY.layer_norm(y, w, w, 1, 1e-5)[1:], 1)}.get(name, (x, 1))
+    alone, together = [two_threads(threads, getattr(kernels.CPU, name), args) for threads in (1, 2)]
+    for a, b, e in zip(*[z if isinstance(z, tuple) else (z,) for z in (alone, together, getattr(kernels.NUMPY, name)(*args))]):
+        assert a.tobytes() == b.tobytes()
+        np.testing.assert_allclose(a, e, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-5 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("shape", BROADCAST.values(), ids=BROADCAST)
+def test_threads_share_operands_that_broadcast(shape, first, two_threads):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-2, 2, (3, 653, 301) if len(shape) == 3 else (653, 301)), rng.uniform(-2, 2, shape)
+    args = (y, x) if first else (x, y)
+    alone, together = [two_threads(threads, kernels.CPU.sub, args) for threads in (1, 2)]
+    assert alone.tobytes() == together.tobytes() == np.subtract(*args).tobytes()
 
 
 def test_a_copy_of_a_large_array_is_its_own():

@@ -3,8 +3,6 @@
 
 import numpy as np
 
-from libc.string cimport memcpy
-
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels.cpu.threads cimport threads
@@ -40,14 +38,20 @@ cdef extern from "loops.h" nogil:
     int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish
     int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh
 
+cdef extern from "broadcast.h" nogil:
+    ctypedef struct mg_spread:
+        int nd
+        npy_intp *n
+        npy_intp *x_steps
+        npy_intp *y_steps
+    void mg_run_spread(mg_binary, const mg_spread *, const char *, const char *, char *, int, int)
+
 cdef enum:
     VV = 0      # layouts of a binary loop: see loops.h
     VS = 1
     SV = 2
     FUNCTIONS = 6   # as many as MG_L_...
-    ROOM = 512          # doubles for copies of a row that broadcasts, and as bytes
-    ROOM_BYTES = 4096
-    MOST_SPREAD = 8     # dimensions of a result whose operands broadcast
+    MOST_SPREAD = 8     # dimensions of a result whose operands broadcast: MG_MOST_SPREAD
     EXACT = 1 << 24     # integers up to here are float32 as well
     FEW = 8     # elements up to which libm's functions are as fast as NumPy's loops
 
@@ -143,82 +147,13 @@ cdef bint locate(object x, int kind, int nd, npy_intp *d, Strided *at) except -1
     return True
 
 
-cdef void run_spread(mg_binary loop, int nd, npy_intp *n, npy_intp *x_steps, npy_intp *y_steps, char *x, char *y, char *z,
-                     int width) noexcept nogil:
-    """Run the loop over the first dimension, for each place in the others. The first dimension is the innermost."""
-    cdef npy_intp place[MOST_SPREAD]
-    cdef int i
-    for i in range(nd):
-        place[i] = 0
-    while True:
-        loop(x, y, z, n[0])
-        z += n[0] * width
-        i = 1
-        while i < nd:
-            place[i] += 1
-            x += x_steps[i]
-            y += y_steps[i]
-            if place[i] < n[i]:
-                break
-            x -= n[i] * x_steps[i]
-            y -= n[i] * y_steps[i]
-            place[i] = 0
-            i += 1
-        if i >= nd:
-            return
-
-
-cdef void run_repeated(mg_binary loop, npy_intp n, npy_intp rows, char *x, char *y, char *z, int width, bint first) noexcept nogil:
-    """Run the loop for an array of `rows` rows of `n` elements and one row, which is x if `first`, else y.
-
-    For short rows the calls of the loop take most of the time. So we repeat the row in `room`, and take as many rows together.
-    """
-    cdef double room[ROOM]
-    cdef char *repeated = <char *>room
-    cdef npy_intp length = n * width, most = ROOM_BYTES // length, filled = 1, more
-    if most > rows:
-        most = rows
-    memcpy(repeated, x if first else y, length)
-    while filled < most:
-        more = filled if 2 * filled <= most else most - filled
-        memcpy(repeated + filled * length, repeated, more * length)
-        filled += more
-    while rows > 0:
-        if most > rows:
-            most = rows
-        if first:
-            loop(repeated, y, z, most * n)
-            y += most * length
-        else:
-            loop(x, repeated, z, most * n)
-            x += most * length
-        z += most * length
-        rows -= most
-
-
-cdef void run_broadcast(mg_binary loop, int nd, npy_intp *n, npy_intp *x_steps, npy_intp *y_steps, char *x, char *y, char *z,
-                        int width) noexcept nogil:
-    """Run the loop over all dimensions, by `run_repeated` for a matrix and a short row, else by `run_spread`."""
-    cdef npy_intp length = n[0] * width
-    if nd == 2 and length <= ROOM_BYTES // 4 and x_steps[0] == y_steps[0]:
-        if y_steps[1] == 0 and x_steps[1] == length:
-            run_repeated(loop, n[0], n[1], x, y, z, width, False)
-            return
-        if x_steps[1] == 0 and y_steps[1] == length:
-            run_repeated(loop, n[0], n[1], x, y, z, width, True)
-            return
-    run_spread(loop, nd, n, x_steps, y_steps, x, y, z, width)
-
-
 cdef object spread(int op, int kind, object x, object y, ndarray z):
     """z = x op y for operands that broadcast, or repeat their elements as an expanded gradient does, for numbers, and by columns.
 
     `z` is the result, or None to make it. Returns None if NumPy has to do it.
     """
     cdef npy_intp d[MOST_SPREAD]
-    cdef npy_intp n[MOST_SPREAD]
-    cdef npy_intp x_steps[MOST_SPREAD]
-    cdef npy_intp y_steps[MOST_SPREAD]
+    cdef mg_spread s
     cdef Strided p, q
     cdef int nd = 0, i, k = -1, width = item_size(kind)
     cdef npy_intp total = 1
@@ -238,26 +173,28 @@ cdef object spread(int op, int kind, object x, object y, ndarray z):
         total *= d[i]
         if d[i] == 1:
             continue
-        if k >= 0 and p.steps[i] == x_steps[k] * n[k] and q.steps[i] == y_steps[k] * n[k]:
-            n[k] *= d[i]
+        if k >= 0 and p.steps[i] == s.x_steps[k] * s.n[k] and q.steps[i] == s.y_steps[k] * s.n[k]:
+            s.n[k] *= d[i]
             continue
         k += 1
-        n[k], x_steps[k], y_steps[k] = d[i], p.steps[i], q.steps[i]
+        s.n[k], s.x_steps[k], s.y_steps[k] = d[i], p.steps[i], q.steps[i]
     if k < 0:
-        k, n[0], x_steps[0], y_steps[0] = 0, 1, width, width
-    if not (x_steps[0] == width and (y_steps[0] == width or y_steps[0] == 0)) and not (x_steps[0] == 0 and y_steps[0] == width):
+        k, s.n[0], s.x_steps[0], s.y_steps[0] = 0, 1, width, width
+    s.nd = k + 1
+    if not (s.x_steps[0] == width and (s.y_steps[0] == width or s.y_steps[0] == 0)) \
+            and not (s.x_steps[0] == 0 and s.y_steps[0] == width):
         return None
     if z is None:
         z = fresh(nd, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     if total == 0:
         return z
-    loop = mg_binary_loops[op][kind][SV if x_steps[0] == 0 else VS if y_steps[0] == 0 else VV]
+    loop = mg_binary_loops[op][kind][SV if s.x_steps[0] == 0 else VS if s.y_steps[0] == 0 else VV]
     r = data(z)
     if total < MG_PARALLEL:
-        run_broadcast(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
+        mg_run_spread(loop, &s, p.start, q.start, r, width, 1)
     else:
         with nogil:
-            run_broadcast(loop, k + 1, n, x_steps, y_steps, p.start, q.start, r, width)
+            mg_run_spread(loop, &s, p.start, q.start, r, width, threads)
     return z
 
 

@@ -5,37 +5,41 @@ from libc.stdlib cimport calloc, free
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
 
 cdef extern from "rows.h" nogil:
-    void sum_rows_f32 "mg_sum_rows_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
-    void sum_rows_f64 "mg_sum_rows_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
+    void sum_rows_f32 "mg_run_sum_rows_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
+    void sum_rows_f64 "mg_run_sum_rows_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, int)
     void sum_columns_f32 "mg_sum_columns_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
     void sum_columns_f64 "mg_sum_columns_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
     void recurrence_f32 "mg_recurrence_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void recurrence_f64 "mg_recurrence_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
-    int MG_FEW_ROWS
-    void softmax_f32 "mg_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, float, Py_ssize_t)
-    void softmax_f64 "mg_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, double, Py_ssize_t)
-    void log_softmax_f32 "mg_log_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
-    void log_softmax_f64 "mg_log_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
-    void softmax_backward_f32 "mg_softmax_backward_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t)
-    void softmax_backward_f64 "mg_softmax_backward_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t)
-    void log_softmax_backward_f32 "mg_log_softmax_backward_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t)
-    void log_softmax_backward_f64 "mg_log_softmax_backward_f64"(const double *, const double *, double *, Py_ssize_t,
-                                                                Py_ssize_t)
-    void layer_norm_f32 "mg_layer_norm_f32"(const float *, const float *, const float *, float *, float *, float *, Py_ssize_t,
-                                            Py_ssize_t, float)
-    void layer_norm_f64 "mg_layer_norm_f64"(const double *, const double *, const double *, double *, double *, double *,
-                                            Py_ssize_t, Py_ssize_t, double)
-    void layer_norm_backward_f32 "mg_layer_norm_backward_f32"(const float *, const float *, const float *, const float *,
-                                                              const float *, float *, float *, float *, double *, Py_ssize_t,
-                                                              Py_ssize_t)
-    void layer_norm_backward_f64 "mg_layer_norm_backward_f64"(const double *, const double *, const double *, const double *,
-                                                              const double *, double *, double *, double *, double *, Py_ssize_t,
-                                                              Py_ssize_t)
+    int MG_PARALLEL
+    void softmax_f32 "mg_run_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, float, Py_ssize_t, int)
+    void softmax_f64 "mg_run_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, double, Py_ssize_t, int)
+    void log_softmax_f32 "mg_run_log_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
+    void log_softmax_f64 "mg_run_log_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, int)
+    void softmax_backward_f32 "mg_run_softmax_backward_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, int)
+    void softmax_backward_f64 "mg_run_softmax_backward_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t, int)
+    void log_softmax_backward_f32 "mg_run_log_softmax_backward_f32"(const float *, const float *, float *, Py_ssize_t,
+                                                                    Py_ssize_t, int)
+    void log_softmax_backward_f64 "mg_run_log_softmax_backward_f64"(const double *, const double *, double *, Py_ssize_t,
+                                                                    Py_ssize_t, int)
+    void layer_norm_f32 "mg_run_layer_norm_f32"(const float *, const float *, const float *, float *, float *, float *, Py_ssize_t,
+                                                Py_ssize_t, float, int)
+    void layer_norm_f64 "mg_run_layer_norm_f64"(const double *, const double *, const double *, double *, double *, double *,
+                                                Py_ssize_t, Py_ssize_t, double, int)
+    void layer_norm_backward_f32 "mg_run_layer_norm_backward_f32"(const float *, const float *, const float *, const float *,
+                                                                  const float *, float *, float *, float *, double *, Py_ssize_t,
+                                                                  Py_ssize_t, int)
+    void layer_norm_backward_f64 "mg_run_layer_norm_backward_f64"(const double *, const double *, const double *, const double *,
+                                                                  const double *, double *, double *, double *, double *,
+                                                                  Py_ssize_t, Py_ssize_t, int)
+    Py_ssize_t MG_CHUNK_ROOM(Py_ssize_t)
+    Py_ssize_t mg_chunk_of(Py_ssize_t)
 
 ctypedef fused real:
     float
@@ -47,9 +51,9 @@ cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_s
     cdef Py_ssize_t o
     if inner == 1:
         if real is float:
-            sum_rows_f32(x, z, outer, n)
+            sum_rows_f32(x, z, outer, n, threads)
         else:
-            sum_rows_f64(x, z, outer, n)
+            sum_rows_f64(x, z, outer, n, threads)
         return
     for o in range(outer):
         if real is float:
@@ -58,25 +62,35 @@ cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_s
             sum_columns_f64(x + o * n * inner, z + o * inner, n, inner)
 
 
+cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
+    if type_ == NPY_FLOAT32:
+        sum_block(<float *>x, <float *>z, outer, n, inner)
+    else:
+        sum_block(<double *>x, <double *>z, outer, n, inner)
+
+
 def sum(x, reduced, keepdim):
-    cdef int kind = easy(x), i, k, nd
-    cdef Py_ssize_t n_reduced = len(reduced)
+    cdef int kind = easy(x), i, k, nd, dim
+    cdef tuple axes = <tuple>reduced if type(reduced) is tuple else tuple(reduced)
+    cdef Py_ssize_t n_reduced = len(axes)
     cdef ndarray a, z
     cdef npy_intp d[MOST_DIMS]
     cdef Py_ssize_t outer = 1, n = 1, inner = 1
     cdef double room[SMALL]
     cdef char *numbers
+    cdef char *result
     cdef int kept = 0
     cdef bint turned = kind < 0 and is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
     if (kind < 0 and not turned and not small_and_strided(x)) or n_reduced == 0:
         return numpy_ref.sum(x, reduced, keepdim)
     a = <ndarray>x
     nd = ndim(a)
-    cdef int first = reduced[0], last = reduced[n_reduced - 1]
+    cdef int first = axes[0], last = axes[n_reduced - 1]
     if last - first + 1 != n_reduced or first < 0 or last >= nd:
         return numpy_ref.sum(x, reduced, keepdim)
     for k in range(n_reduced):
-        if reduced[k] != first + k:
+        dim = axes[k]
+        if dim != first + k:
             return numpy_ref.sum(x, reduced, keepdim)
     k = 0
     for i in range(nd):
@@ -101,10 +115,12 @@ def sum(x, reduced, keepdim):
     numbers = data(a) if kind >= 0 or turned else row_by_row(a, <char *>room)
     if turned:
         outer, inner = inner, outer
-    if typenum(a) == NPY_FLOAT32:
-        sum_block(<float *>numbers, <float *>data(z), outer, n, inner)
+    result = data(z)
+    if outer * n * inner < MG_PARALLEL:
+        sum_numbers(typenum(a), numbers, result, outer, n, inner)
     else:
-        sum_block(<double *>numbers, <double *>data(z), outer, n, inner)
+        with nogil:
+            sum_numbers(typenum(a), numbers, result, outer, n, inner)
     return z
 
 
@@ -165,9 +181,9 @@ cdef object softmax_of(ndarray x, double scale, Py_ssize_t queries):
     cdef char *q = data(z)
     with nogil:
         if type_ == NPY_FLOAT32:
-            softmax_f32(<float *>p, <float *>q, rows, n, <float>scale, queries)
+            softmax_f32(<float *>p, <float *>q, rows, n, <float>scale, queries, threads)
         else:
-            softmax_f64(<double *>p, <double *>q, rows, n, scale, queries)
+            softmax_f64(<double *>p, <double *>q, rows, n, scale, queries, threads)
     return z
 
 
@@ -188,9 +204,9 @@ def log_softmax(x, int dim):
     cdef char *q = data(z)
     with nogil:
         if type_ == NPY_FLOAT32:
-            log_softmax_f32(<float *>p, <float *>q, rows, n)
+            log_softmax_f32(<float *>p, <float *>q, rows, n, threads)
         else:
-            log_softmax_f64(<double *>p, <double *>q, rows, n)
+            log_softmax_f64(<double *>p, <double *>q, rows, n, threads)
     return z
 
 
@@ -203,13 +219,13 @@ cdef object backward_of(ndarray g, ndarray z, bint logarithm):
     cdef char *r = data(out)
     with nogil:
         if type_ == NPY_FLOAT32 and logarithm:
-            log_softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n)
+            log_softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n, threads)
         elif type_ == NPY_FLOAT32:
-            softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n)
+            softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n, threads)
         elif logarithm:
-            log_softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n)
+            log_softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n, threads)
         else:
-            softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n)
+            softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n, threads)
     return out
 
 
@@ -266,9 +282,11 @@ def layer_norm(x, w, b, int n_dims, double eps):
     cdef char *ps = data(rstd)
     with nogil:
         if type_ == NPY_FLOAT32:
-            layer_norm_f32(<float *>px, <float *>pw, <float *>pb, <float *>pz, <float *>pm, <float *>ps, rows, n, <float>eps)
+            layer_norm_f32(<float *>px, <float *>pw, <float *>pb, <float *>pz, <float *>pm, <float *>ps, rows, n, <float>eps,
+                           threads)
         else:
-            layer_norm_f64(<double *>px, <double *>pw, <double *>pb, <double *>pz, <double *>pm, <double *>ps, rows, n, eps)
+            layer_norm_f64(<double *>px, <double *>pw, <double *>pb, <double *>pz, <double *>pm, <double *>ps, rows, n, eps,
+                           threads)
     return z, mean, rstd
 
 
@@ -279,7 +297,7 @@ def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
     cdef ndarray a = <ndarray>x, m = <ndarray>mean
     cdef int lead = ndim(a) - n_dims, type_ = typenum(a)
     cdef ndarray dx = fresh(ndim(a), dims(a), type_)
-    cdef ndarray dw = zeros(n_dims, dims(a) + lead, type_, 0), db = zeros(n_dims, dims(a) + lead, type_, 0)
+    cdef ndarray dw = fresh(n_dims, dims(a) + lead, type_), db = fresh(n_dims, dims(a) + lead, type_)
     cdef char *pg = data(<ndarray>g)
     cdef char *px = data(a)
     cdef char *pw = NULL if w is None else data(<ndarray>w)
@@ -288,17 +306,16 @@ def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
     cdef char *pdx = data(dx)
     cdef char *pdw = data(dw)
     cdef char *pdb = data(db)
-    cdef double *totals = NULL
-    if rows > MG_FEW_ROWS:
-        totals = <double *>calloc(2 * n, sizeof(double))
-        if totals == NULL:
-            raise MemoryError
+    cdef Py_ssize_t chunk = mg_chunk_of(rows)
+    cdef double *room = <double *>calloc((rows + chunk - 1) // chunk, MG_CHUNK_ROOM(n) * sizeof(double))
+    if room == NULL:
+        raise MemoryError
     with nogil:
         if type_ == NPY_FLOAT32:
             layer_norm_backward_f32(<float *>pg, <float *>px, <float *>pw, <float *>pm, <float *>ps, <float *>pdx, <float *>pdw,
-                                    <float *>pdb, totals, rows, n)
+                                    <float *>pdb, room, rows, n, threads)
         else:
             layer_norm_backward_f64(<double *>pg, <double *>px, <double *>pw, <double *>pm, <double *>ps, <double *>pdx,
-                                    <double *>pdw, <double *>pdb, totals, rows, n)
-        free(totals)
+                                    <double *>pdw, <double *>pdb, room, rows, n, threads)
+        free(room)
     return dx, dw, db

@@ -19,7 +19,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import DtypeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import round_to, to_wide
+from minigrad.ops.base.precision import has_reduced, round_to, to_wide
 from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, variant, wrong_type
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.functions import exp
@@ -36,8 +36,8 @@ __all__ = ["all", "any", "logsumexp", "mean", "prod", "std", "sum", "sum_to", "v
 
 
 def expand_reduced(g, shape, dims, keepdim):
-    """Expand `g`, of the shape after a reduction of `dims`, to `shape`, the shape before it."""
-    if not keepdim and len(dims) < len(shape):
+    """Expand `g`, of the shape after a reduction of `dims`, to `shape`, the shape before it. `expand` adds leading dimensions."""
+    if not keepdim and dims and max(dims) != len(dims) - 1:
         g = keep_dims(g, shape, dims, False)
     return expand(g, shape)
 
@@ -99,7 +99,9 @@ class MeanDim(Linear):
 
 def average(k, x, dims, keepdim):
     """The mean of the array x over `dims`."""
-    return round_to(k, k.div(k.sum(to_wide(k, x), dims, keepdim), float(count(x.shape, dims))), x)
+    if has_reduced(x):
+        return round_to(k, average(k, to_wide(k, x), dims, keepdim), x)
+    return k.div(k.sum(x, dims, keepdim), float(count(x.shape, dims)))
 
 
 Mean = variant(MeanDim, "mean", "Mean0", "z = the mean of everything", hidden=("dims", "keepdim"))
