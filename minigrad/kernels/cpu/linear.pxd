@@ -1,4 +1,4 @@
-from numpy cimport npy_intp
+from numpy cimport ndarray
 
-cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row, npy_intp y_column,
-                   char *z, npy_intp m, npy_intp k, npy_intp n) noexcept
+# z = x y by our own loops, for matrices of one kind that agree, and a row-major z; or False, if BLAS should multiply them.
+cdef bint multiply_into(ndarray x, ndarray y, ndarray z) noexcept

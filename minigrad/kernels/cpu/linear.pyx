@@ -25,6 +25,7 @@ cdef extern from "products.h" nogil:
                                                   float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void small_product_f64 "mg_small_product_f64"(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
                                                   double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    bint has_widest "mg_has_widest"()
     void add_row_f32 "mg_add_row_f32"(void *, const void *, Py_ssize_t, Py_ssize_t)
     void add_row_f64 "mg_add_row_f64"(void *, const void *, Py_ssize_t, Py_ssize_t)
 
@@ -33,6 +34,7 @@ cdef enum:
     FEW = 1 << 13       # up to here, calling BLAS takes longer than any of our loops
     ALONE = 1 << 18     # BLAS shares more among threads
     MANY = 1 << 20      # up to here, our tiles are as fast as BLAS or faster, if they are filled
+    WIDE = 1 << 24      # the same with vectors of 64 bytes: tiles are so wide that x is read a quarter as often
 
 cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
@@ -51,6 +53,14 @@ cdef object blas(ndarray x, ndarray y, object z):
         PyContext_Exit(context)
 
 
+cdef inline bint tiles(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row,
+                       npy_intp y_column, char *z, npy_intp m, npy_intp k, npy_intp n) noexcept nogil:
+    """z = x y; or False, if there is no memory."""
+    if kind == 0:
+        return product_f32(<const float *>x, x_row, x_column, <const float *>y, y_row, y_column, <float *>z, m, k, n) == 0
+    return product_f64(<const double *>x, x_row, x_column, <const double *>y, y_row, y_column, <double *>z, m, k, n) == 0
+
+
 cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row, npy_intp y_column,
                    char *z, npy_intp m, npy_intp k, npy_intp n) noexcept:
     """z = x y by our own loops, for a row-major z; or return False, and leave it to BLAS. Strides are in elements.
@@ -58,7 +68,7 @@ cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, c
     Tiles need a row of at least one vector, and are filled if a row has 64 bytes and there are a few rows. They need contiguous
     rows of y; to copy contiguous columns takes as long as the products for half a dozen rows.
     """
-    cdef npy_intp most = MANY if threads == 1 else ALONE, row = n * item_size(kind), filled = 4 if y_column == 1 else 8
+    cdef npy_intp most = ALONE if threads > 1 else WIDE if has_widest() else MANY, row = n * item_size(kind), filled = 4 if y_column == 1 else 8
     if m > most or k > most or n > most or m * k > most or m * k * n > most or m * k * n == 0:
         return False
     if m * k * n > FEW and (m < filled or row < 64):
@@ -70,8 +80,10 @@ cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, c
             return multiply(kind, y, 1, y_row, x, x_column, x_row, z, 1, k, m)
         y_column = 1
     if row >= 16 and (y_column == 1 or (y_row == 1 and m > 1)):
-        return (product_f32(<const float *>x, x_row, x_column, <const float *>y, y_row, y_column, <float *>z, m, k, n) if kind == 0
-                else product_f64(<const double *>x, x_row, x_column, <const double *>y, y_row, y_column, <double *>z, m, k, n)) == 0
+        if m * k * n > ALONE:
+            with nogil:
+                return tiles(kind, x, x_row, x_column, y, y_row, y_column, z, m, k, n)
+        return tiles(kind, x, x_row, x_column, y, y_row, y_column, z, m, k, n)
     if m != 1 and k != 1:
         return False
     if n == 1 and y_row == 1 and x_column == 1:
@@ -85,22 +97,22 @@ cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, c
     return True
 
 
+cdef bint multiply_into(ndarray x, ndarray y, ndarray z) noexcept:
+    cdef int kind = 0 if typenum(x) == NPY_FLOAT32 else 1, shift = 2 + kind         # from bytes to elements
+    return has_flags(x, cnp.NPY_ARRAY_ALIGNED) and has_flags(y, cnp.NPY_ARRAY_ALIGNED) and multiply(
+        kind, data(x), strides(x)[0] >> shift, strides(x)[1] >> shift, data(y), strides(y)[0] >> shift, strides(y)[1] >> shift,
+        data(z), dims(x)[0], dims(x)[1], dims(y)[1])
+
+
 cdef object product(ndarray x, ndarray y):
     """x y for two matrices."""
     cdef npy_intp shape[2]
     cdef ndarray z
-    cdef int kind, shift
     if not is_real(x) or not is_real(y) or typenum(x) != typenum(y) or dims(x)[1] != dims(y)[0]:
         return blas(x, y, None)
     shape[0], shape[1] = dims(x)[0], dims(y)[1]
     z = fresh(2, shape, typenum(x))
-    kind = 0 if typenum(x) == NPY_FLOAT32 else 1
-    shift = 2 + kind            # from bytes to elements
-    if has_flags(x, cnp.NPY_ARRAY_ALIGNED) and has_flags(y, cnp.NPY_ARRAY_ALIGNED) and multiply(
-            kind, data(x), strides(x)[0] >> shift, strides(x)[1] >> shift, data(y), strides(y)[0] >> shift, strides(y)[1] >> shift,
-            data(z), shape[0], dims(x)[1], shape[1]):
-        return z
-    return blas(x, y, z)
+    return z if multiply_into(x, y, z) else blas(x, y, z)
 
 
 cdef object batches(ndarray x, ndarray y):

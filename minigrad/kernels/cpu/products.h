@@ -125,6 +125,8 @@ static int mg_widest(mg_size bytes) {
     return 16;
 }
 
+static int mg_has_widest(void) { return mg_widest(64) == 64; }
+
 #ifdef MG_WIDER
 #define MG_BY_WIDTH(name, bytes)                                                                   \
     (mg_widest(bytes) == 64 ? name##_64 : mg_widest(bytes) == 32 ? name##_32 : name##_16)
