@@ -33,7 +33,7 @@ def matrix(rng, shape, dtype, layout):
 
 
 def check(z, x, y, dtype):
-    """Compare with a product in more digits. The error of a sum of k terms grows like √k, and is relative to the sum of their sizes."""
+    """Compare with a product in more digits. The error is relative to the sum of the sizes of the terms."""
     exact = np.matmul(x.astype(np.longdouble), y.astype(np.longdouble))
     sizes = np.matmul(np.abs(x).astype(np.float64), np.abs(y).astype(np.float64))
     assert z.dtype == np.dtype(dtype) and z.shape == exact.shape

@@ -62,13 +62,14 @@ cdef inline bint tiles(int kind, const char *x, npy_intp x_row, npy_intp x_colum
 
 
 cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row, npy_intp y_column,
-                   char *z, npy_intp m, npy_intp k, npy_intp n) noexcept:
+                   char *z, npy_intp m, npy_intp k, npy_intp n) noexcept nogil:
     """z = x y by our own loops, for a row-major z; or return False, and leave it to BLAS. Strides are in elements.
 
     Tiles need a row of at least one vector, and are filled if a row has 64 bytes and there are a few rows. They need contiguous
     rows of y; to copy contiguous columns takes as long as the products for half a dozen rows.
     """
-    cdef npy_intp most = ALONE if threads > 1 else WIDE if has_widest() else MANY, row = n * item_size(kind), filled = 4 if y_column == 1 else 8
+    cdef npy_intp most = ALONE if threads > 1 else WIDE if has_widest() else MANY
+    cdef npy_intp row = n * item_size(kind), filled = 4 if y_column == 1 else 8
     if m > most or k > most or n > most or m * k > most or m * k * n > most or m * k * n == 0:
         return False
     if m * k * n > FEW and (m < filled or row < 64):
@@ -80,9 +81,6 @@ cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, c
             return multiply(kind, y, 1, y_row, x, x_column, x_row, z, 1, k, m)
         y_column = 1
     if row >= 16 and (y_column == 1 or (y_row == 1 and m > 1)):
-        if m * k * n > ALONE:
-            with nogil:
-                return tiles(kind, x, x_row, x_column, y, y_row, y_column, z, m, k, n)
         return tiles(kind, x, x_row, x_column, y, y_row, y_column, z, m, k, n)
     if m != 1 and k != 1:
         return False
@@ -99,9 +97,15 @@ cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, c
 
 cdef bint multiply_into(ndarray x, ndarray y, ndarray z) noexcept:
     cdef int kind = 0 if typenum(x) == NPY_FLOAT32 else 1, shift = 2 + kind         # from bytes to elements
-    return has_flags(x, cnp.NPY_ARRAY_ALIGNED) and has_flags(y, cnp.NPY_ARRAY_ALIGNED) and multiply(
-        kind, data(x), strides(x)[0] >> shift, strides(x)[1] >> shift, data(y), strides(y)[0] >> shift, strides(y)[1] >> shift,
-        data(z), dims(x)[0], dims(x)[1], dims(y)[1])
+    cdef npy_intp m = dims(x)[0], k = dims(x)[1], n = dims(y)[1]
+    cdef npy_intp *a = strides(x)
+    cdef npy_intp *b = strides(y)
+    if not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
+        return False
+    if m * k * n <= ALONE:      # a few microseconds, in which other threads may wait
+        return multiply(kind, data(x), a[0] >> shift, a[1] >> shift, data(y), b[0] >> shift, b[1] >> shift, data(z), m, k, n)
+    with nogil:
+        return multiply(kind, data(x), a[0] >> shift, a[1] >> shift, data(y), b[0] >> shift, b[1] >> shift, data(z), m, k, n)
 
 
 cdef object product(ndarray x, ndarray y):
@@ -140,22 +144,23 @@ cdef object batches(ndarray x, ndarray y):
     r = data(z)
     for i in range(nd - 2):
         at[i] = 0
-    while count > 0:
-        if not multiply(shift - 2, p, steps[nd - 2] >> shift, steps[nd - 1] >> shift, q, others[nd - 2] >> shift,
-                        others[nd - 1] >> shift, r, m, k, n):
-            return None
-        r += m * n << shift
-        count -= 1
-        for i in range(nd - 3, -1, -1):         # the next matrix: of the last dimension that has one
-            at[i] += 1
-            p += steps[i]
-            q += others[i]
-            if at[i] < dims(x)[i]:
+    with nogil:
+        while count > 0:
+            if not multiply(shift - 2, p, steps[nd - 2] >> shift, steps[nd - 1] >> shift, q, others[nd - 2] >> shift,
+                            others[nd - 1] >> shift, r, m, k, n):
                 break
-            p -= at[i] * steps[i]
-            q -= at[i] * others[i]
-            at[i] = 0
-    return z
+            r += m * n << shift
+            count -= 1
+            for i in range(nd - 3, -1, -1):         # the next matrix: of the last dimension that has one
+                at[i] += 1
+                p += steps[i]
+                q += others[i]
+                if at[i] < dims(x)[i]:
+                    break
+                p -= at[i] * steps[i]
+                q -= at[i] * others[i]
+                at[i] = 0
+    return z if count == 0 else None
 
 
 def matmul(x, y):

@@ -4,9 +4,10 @@
 typedef MG_VECTOR(T, MG_BYTES) VECTOR;
 #define LANES ((mg_size)(sizeof(VECTOR) / sizeof(T)))
 
-/* Compute `rows` rows of `vecs` vectors. The last vector of `width` columns ends where they end, and so may overlap the one before. */
-static MG_INLINE MG_TARGET void MG_NAME(mg_product_tile)(const int rows, const int vecs, const T *x, mg_size x_row, mg_size x_column,
-                                                         const T *y, mg_size y_row, T *z, mg_size z_row, mg_size k, mg_size width) {
+/* Compute `rows` rows of `vecs` vectors. The last vector of `width` columns ends where they end, and may overlap the one before. */
+static MG_INLINE MG_TARGET void MG_NAME(mg_product_tile)(const int rows, const int vecs, const T *x, mg_size x_row,
+                                                         mg_size x_column, const T *y, mg_size y_row, T *z, mg_size z_row,
+                                                         mg_size k, mg_size width) {
     VECTOR total[MG_ROWS][MG_VECS], sums[MG_ROWS][MG_VECS], in[MG_VECS];
     mg_size at[MG_VECS];
     for (int v = 0; v < vecs; v++) at[v] = (v + 1) * LANES <= width ? v * LANES : width - LANES;

@@ -7,12 +7,12 @@
 
        z[i, j] = Σ x[i, l] y[l, j]         x has any strides, in elements; z is row-major
 
-   `mg_product` sums a tile of some rows and some vectors of columns in registers, so that a vector of y that is loaded serves all rows.
-   The rows of y have to be contiguous. If its columns are, as those of the transposed weight of a linear layer, it copies a panel of
-   them (`mg_turn`). It copies nothing else, since small matrices stay in the cache.
+   `mg_product` sums a tile of some rows and some vectors of columns in registers, so that one load of a vector of y serves all rows.
+   The rows of y have to be contiguous. If its columns are, as those of the transposed weight of a linear layer, it copies a panel
+   of them (`mg_turn`). It copies nothing else, since small matrices stay in the cache.
 
-   `mg_small_product` needs no vector of columns. There are two cases. If y_column is 1, row i of z is a sum of rows of y. If x_column
-   and y_row are 1, each element of z is an inner product. */
+   `mg_small_product` needs no vector of columns. There are two cases. If y_column is 1, row i of z is a sum of rows of y. If
+   x_column and y_row are 1, each element of z is an inner product. */
 #ifndef MINIGRAD_PRODUCTS_H
 #define MINIGRAD_PRODUCTS_H
 

@@ -1,5 +1,5 @@
-/* Includes the file MG_LOOPS for float and double, with vectors of 16, 32 and 64 bytes: each size that a processor may have. The file
-   has no guard. It uses these macros, and removes the first three at its end:
+/* Includes the file MG_LOOPS for float and double, with vectors of 16, 32 and 64 bytes: each size that a processor may have. The
+   file has no guard. It uses these macros, and removes the first three at its end:
 
        T, MG_TYPE      the type of an element, and its name: f32 or f64
        MG_NAME(x)      x with a suffix for this type and this size: x_f32_16
