@@ -7,7 +7,7 @@
 
        z[i, j] = Σ x[i, l] y[l, j]         x has any strides, in elements; z is row-major
 
-   `mg_product` sums a tile of some rows and some vectors of columns in registers, so that one load of a vector of y serves all rows.
+   `mg_product` sums a tile of some rows and some vectors of columns in registers, so that a load from y serves all rows.
    The rows of y have to be contiguous. If its columns are, as those of the transposed weight of a linear layer, it copies a panel
    of them (`mg_turn`). It copies nothing else, since small matrices stay in the cache.
 
