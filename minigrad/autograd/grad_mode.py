@@ -85,12 +85,10 @@ class BareMode(Mode):
     """A mode that works as a decorator with and without parentheses."""
 
     def __new__(cls, orig_func=None):
-        if orig_func is None:
-            return super().__new__(cls)
-        return cls()(orig_func)
+        return object.__new__(cls) if orig_func is None else cls()(orig_func)
 
     def __init__(self, orig_func: Callable[..., Any] | None = None) -> None:
-        super().__init__()
+        self.before = []        # without super(): each step of an optimizer makes one
 
 
 def decorate(context, function):

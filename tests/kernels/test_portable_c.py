@@ -69,6 +69,14 @@ int main(void) {
     PRINT(x)
     mg_small_product_f32(x, 9, 1, w, 12, 1, z, 5, 9, 12);
     PRINT(z)
+    const mg_size columns[] = {4, 10, 21, 70};          /* each size of a vector, and rows that do not fill the last one */
+    for (int i = 0; i < 4; i++)
+        for (int by_columns = 0; by_columns < 2; by_columns++) {
+            const mg_size n = columns[i];
+            if (mg_product_f32(w, 5, 1, x, by_columns ? 1 : n, by_columns ? 5 : 1, z, 8, 5, n) < 0) return 1;
+            for (mg_size j = 0; j < 8 * n; j++) printf("%g ", (double)z[j]);
+            puts("");
+        }
     return 0;
 }
 """

@@ -304,7 +304,7 @@ def test_functional_transforms(case):
 def test_digits_of_a_long_sequence(case):
     """500 steps in float32: no less accurate than by steps, against float64."""
     x = np.random.default_rng(0).standard_normal((500, 3, 8))
-    layers = [getattr(nn, case[0])(8, 16, dtype=dtype, **case[1]) for dtype in (mg.float32, mg.float64)]
+    layers = [getattr(nn, case[0])(8, 20, dtype=dtype, **case[1]) for dtype in (mg.float32, mg.float64)]
     with mg.no_grad():
         for single, double in zip(*[layer.parameters() for layer in layers]):
             single.copy_(mg.tensor(np.cos(np.arange(single.numel()) * 1.3).reshape(tuple(single.shape)) / 4))

@@ -9,6 +9,7 @@
     layout.pyx        layouts of gradients, copies, views
     reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h
     joining.pyx       cat; adding slices by index
+    linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
     pooling.pyx       maxima over windows, and resampling
     normalization.pyx batch normalisation; the loops are in channels.h

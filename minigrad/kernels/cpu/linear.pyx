@@ -1,10 +1,11 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Matrix products. They call BLAS without the time that NumPy's ufuncs take around it."""
+"""Matrix products: small ones by the loops of products.h, others by BLAS, without the time that NumPy's ufuncs take around it."""
 
 from operator import iadd
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.numpy_ref.precision import SILENCE
 
@@ -16,79 +17,166 @@ cdef extern from "Python.h":
     int PyContext_Exit(object) except -1
 
 cdef extern from "products.h" nogil:
+    int product_f32 "mg_product_f32"(const float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t, float *,
+                                     Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    int product_f64 "mg_product_f64"(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t, double *,
+                                     Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void small_product_f32 "mg_small_product_f32"(const float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t,
                                                   float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void small_product_f64 "mg_small_product_f64"(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
                                                   double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    bint has_widest "mg_has_widest"()
+    void add_row_f32 "mg_add_row_f32"(void *, const void *, Py_ssize_t, Py_ssize_t)
+    void add_row_f64 "mg_add_row_f64"(void *, const void *, Py_ssize_t, Py_ssize_t)
 
+# Numbers of multiplications
 cdef enum:
-    FEW = 8192      # multiplications up to which our loops are faster than BLAS, if one operand is a vector
+    FEW = 1 << 13       # up to here, calling BLAS takes longer than any of our loops
+    ALONE = 1 << 18     # BLAS shares more among threads
+    MANY = 1 << 20      # up to here, our tiles are as fast as BLAS or faster, if they are filled
+    WIDE = 1 << 24      # the same with vectors of 64 bytes: tiles are so wide that x is read a quarter as often
 
 cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
 
 
-cdef object blas(ndarray x, ndarray y):
-    """x y by NumPy, which calls BLAS, without its warnings about infinities and NaNs: see `quiet` in numpy_ref/precision.py."""
+cdef object blas(ndarray x, ndarray y, object z):
+    """x y by NumPy, which calls BLAS, without its warnings about infinities and NaNs: see `quiet` in numpy_ref/precision.py.
+
+    The result is in z if that is an array.
+    """
     cdef object context = PyContext_Copy(SILENCE)
-    cdef npy_intp shape[2]
     PyContext_Enter(context)
     try:
-        if is_real(x) and typenum(x) == typenum(y) and is_real(y) and dims(x)[1] == dims(y)[0]:    # into memory of the pool
-            shape[0], shape[1] = dims(x)[0], dims(y)[1]
-            return matrix_product_into(x, y, fresh(2, shape, typenum(x)))
-        return matrix_product(x, y)
+        return matrix_product(x, y) if z is None else matrix_product_into(x, y, <ndarray>z)
     finally:
         PyContext_Exit(context)
 
 
-cdef object product(ndarray x, ndarray y):
-    """x y for two matrices: by our own loops if both are small and x is a row or a column, else by BLAS."""
-    cdef npy_intp m = dims(x)[0], k = dims(x)[1], n = dims(y)[1], item = cnp.PyArray_ITEMSIZE(x)
-    cdef npy_intp x_row, x_column, y_row, y_column
-    cdef npy_intp shape[2]
-    cdef int kind = typenum(x)
-    cdef ndarray z
-    if (m != 1 and k != 1) or m > FEW or k > FEW or n > FEW or m * k * n > FEW or m * k * n == 0 or dims(y)[0] != k or not is_real(x) \
-            or not is_real(y) or typenum(y) != kind or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
-        return blas(x, y)
-    x_row, x_column = strides(x)[0] // item, strides(x)[1] // item if k > 1 else 1
-    y_row, y_column = strides(y)[0] // item if k > 1 else 1, strides(y)[1] // item if n > 1 else 1
+cdef inline bint tiles(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row,
+                       npy_intp y_column, char *z, npy_intp m, npy_intp k, npy_intp n) noexcept nogil:
+    """z = x y; or False, if there is no memory."""
+    if kind == 0:
+        return product_f32(<const float *>x, x_row, x_column, <const float *>y, y_row, y_column, <float *>z, m, k, n) == 0
+    return product_f64(<const double *>x, x_row, x_column, <const double *>y, y_row, y_column, <double *>z, m, k, n) == 0
+
+
+cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row, npy_intp y_column,
+                   char *z, npy_intp m, npy_intp k, npy_intp n) noexcept nogil:
+    """z = x y by our own loops, for a row-major z; or return False, and leave it to BLAS. Strides are in elements.
+
+    Tiles need a row of at least one vector, and are filled if a row has 64 bytes and there are a few rows. They need contiguous
+    rows of y; to copy contiguous columns takes as long as the products for half a dozen rows.
+    """
+    cdef npy_intp most = ALONE if threads > 1 else WIDE if has_widest() else MANY
+    cdef npy_intp row = n * item_size(kind), filled = 4 if y_column == 1 else 8
+    if m > most or k > most or n > most or m * k > most or m * k * n > most or m * k * n == 0:
+        return False
+    if m * k * n > FEW and (m < filled or row < 64):
+        return False
+    if k == 1:
+        x_column = y_row = 1
+    if n == 1:
+        if m > 1:           # the product of a row, y, and a matrix
+            return multiply(kind, y, 1, y_row, x, x_column, x_row, z, 1, k, m)
+        y_column = 1
+    if row >= 16 and (y_column == 1 or (y_row == 1 and m > 1)):
+        return tiles(kind, x, x_row, x_column, y, y_row, y_column, z, m, k, n)
+    if m != 1 and k != 1:
+        return False
     if n == 1 and y_row == 1 and x_column == 1:
         y_column = 0        # selects the loop of inner products: rows of y have one element
     elif y_column != 1 and not (y_row == 1 and x_column == 1):
-        return blas(x, y)
-    shape[0], shape[1] = m, n
-    z = fresh(2, shape, kind)
-    if kind == NPY_FLOAT32:
-        small_product_f32(<float *>data(x), x_row, x_column, <float *>data(y), y_row, y_column, <float *>data(z), m, k, n)
+        return False
+    if kind == 0:
+        small_product_f32(<const float *>x, x_row, x_column, <const float *>y, y_row, y_column, <float *>z, m, k, n)
     else:
-        small_product_f64(<double *>data(x), x_row, x_column, <double *>data(y), y_row, y_column, <double *>data(z), m, k, n)
-    return z
+        small_product_f64(<const double *>x, x_row, x_column, <const double *>y, y_row, y_column, <double *>z, m, k, n)
+    return True
+
+
+cdef bint multiply_into(ndarray x, ndarray y, ndarray z) noexcept:
+    cdef int kind = 0 if typenum(x) == NPY_FLOAT32 else 1, shift = 2 + kind         # from bytes to elements
+    cdef npy_intp m = dims(x)[0], k = dims(x)[1], n = dims(y)[1]
+    cdef npy_intp *a = strides(x)
+    cdef npy_intp *b = strides(y)
+    if not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
+        return False
+    if m * k * n <= ALONE:      # a few microseconds, in which other threads may wait
+        return multiply(kind, data(x), a[0] >> shift, a[1] >> shift, data(y), b[0] >> shift, b[1] >> shift, data(z), m, k, n)
+    with nogil:
+        return multiply(kind, data(x), a[0] >> shift, a[1] >> shift, data(y), b[0] >> shift, b[1] >> shift, data(z), m, k, n)
+
+
+cdef object product(ndarray x, ndarray y):
+    """x y for two matrices."""
+    cdef npy_intp shape[2]
+    cdef ndarray z
+    if not is_real(x) or not is_real(y) or typenum(x) != typenum(y) or dims(x)[1] != dims(y)[0]:
+        return blas(x, y, None)
+    shape[0], shape[1] = dims(x)[0], dims(y)[1]
+    z = fresh(2, shape, typenum(x))
+    return z if multiply_into(x, y, z) else blas(x, y, z)
+
+
+cdef object batches(ndarray x, ndarray y):
+    """x y for two batches of matrices, of the same dimensions; None if NumPy should multiply them."""
+    cdef int nd = ndim(x), shift, i
+    cdef npy_intp at[MOST_DIMS]
+    cdef npy_intp *steps = strides(x)
+    cdef npy_intp *others = strides(y)
+    cdef npy_intp m, k, n, count
+    cdef char *p = data(x)
+    cdef char *q = data(y)
+    cdef char *r
+    cdef ndarray z
+    if nd < 3 or nd != ndim(y) or not is_real(x) or not is_real(y) or typenum(x) != typenum(y) \
+            or not same_dims(dims(x), dims(y), nd - 2) or dims(x)[nd - 1] != dims(y)[nd - 2] \
+            or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
+        return None
+    m, k, n = dims(x)[nd - 2], dims(x)[nd - 1], dims(y)[nd - 1]
+    for i in range(nd - 1):
+        at[i] = dims(x)[i]
+    at[nd - 1] = n
+    z = fresh(nd, at, typenum(x))
+    shift = 2 if typenum(x) == NPY_FLOAT32 else 3           # from bytes to elements
+    count = size(z) // (m * n) if m * n else 0
+    r = data(z)
+    for i in range(nd - 2):
+        at[i] = 0
+    with nogil:
+        while count > 0:
+            if not multiply(shift - 2, p, steps[nd - 2] >> shift, steps[nd - 1] >> shift, q, others[nd - 2] >> shift,
+                            others[nd - 1] >> shift, r, m, k, n):
+                break
+            r += m * n << shift
+            count -= 1
+            for i in range(nd - 3, -1, -1):         # the next matrix: of the last dimension that has one
+                at[i] += 1
+                p += steps[i]
+                q += others[i]
+                if at[i] < dims(x)[i]:
+                    break
+                p -= at[i] * steps[i]
+                q -= at[i] * others[i]
+                at[i] = 0
+    return z if count == 0 else None
 
 
 def matmul(x, y):
-    return product(<ndarray>x, <ndarray>y) if both_matrices(x, y) else numpy_ref.matmul(x, y)
+    if both_matrices(x, y):
+        return product(<ndarray>x, <ndarray>y)
+    z = batches(<ndarray>x, <ndarray>y) if type(x) is ndarray and type(y) is ndarray else None
+    return numpy_ref.matmul(x, y) if z is None else z
 
 
 def addmm(b, x, y):
     if not both_matrices(x, y):
         return numpy_ref.addmm(b, x, y)
     cdef ndarray z = product(<ndarray>x, <ndarray>y)
-    cdef ndarray row
-    cdef Py_ssize_t i, k, n
-    cdef float *p
-    cdef float *q
-    if easy(z) == 0 and easy(b) == 0 and row_of(z, <ndarray>b) == dims(z)[1]:
-        row = <ndarray>b
-        n = dims(z)[1]
-        p = <float *>data(z)
-        q = <float *>data(row)
-        with nogil:
-            for i in range(dims(z)[0]):
-                for k in range(n):
-                    p[k] += q[k]
-                p += n
+    cdef int kind = easy(z)
+    if kind >= 0 and easy(b) == kind and row_of(z, <ndarray>b) == dims(z)[1]:
+        (add_row_f32 if kind == 0 else add_row_f64)(data(z), data(<ndarray>b), dims(z)[0], dims(z)[1])
         return z
     return SILENCE.copy().run(iadd, z, b)
 

@@ -155,10 +155,12 @@ typedef void (*mg_step_back)(const void *d, void *e, const void *a, const void *
         const T *g = g_;                                                                           \
         for (mg_size row = 0; row < rows; row += 16, g += 16 * size) {                             \
             const mg_size count = rows - row < 16 ? rows - row : 16;                               \
-            for (mg_size j = 0; j < size; j++) {                                                   \
-                T sum = g[j];                                                                      \
-                for (mg_size k = 1; k < count; k++) sum += g[k * size + j];                        \
-                total[j] += sum;                                                                   \
+            for (mg_size begin = 0; begin < size; begin += 64) {                                   \
+                const mg_size width = size - begin < 64 ? size - begin : 64;                       \
+                T sum[64] = {0};                                                                   \
+                for (mg_size k = 0; k < count; k++)                                                \
+                    for (mg_size j = 0; j < width; j++) sum[j] += g[k * size + begin + j];         \
+                for (mg_size j = 0; j < width; j++) total[begin + j] += sum[j];                    \
             }                                                                                      \
         }                                                                                          \
     }
