@@ -410,7 +410,8 @@ sample("conv_input", "fewer windows in groups", (1, 2, 4, 4), (2, 3, 3, 3), afte
 sample("conv_weight", "fewer windows", (1, 1, 2), (1, 1, 6), after=lambda g, x: (g, x, (1, 1, 2), (1,), (0,), (1,), 1))
 POOLS = [((2, 2, 4, 5), (2, 2), (2, 2), (0, 0)), ((1, 2, 5, 6), (3, 3), (2, 2), (1, 1)), ((1, 1, 5, 7), (2, 3), (2, 3), (0, 1)),
          ((0, 1, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 3, 7), (3,), (2,), (1,)),
-         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 70, 64), (2, 3), (1, 1), (1, 1)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1))]
+         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 70, 64), (2, 3), (1, 1), (1, 1)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1)),
+         ((2, 3, 9, 41), (3, 3), (2, 3), (1, 1)), ((1, 2, 75), (3,), (2,), (1,)), ((2, 2, 3, 19), (1, 5), (1, 4), (0, 2))]
 for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, True)):
     _n = len(_size)
     _places = tuple(resampling.places(_x[i - _n], _size[i], _stride[i], _padding[i], 1, _ceil) for i in range(_n))
@@ -419,6 +420,7 @@ for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, Tr
                after=lambda x, p=_places: (x, p))
 sample("max_pool", "dilated", (1, 2, 6, 6), after=lambda x: (x, (resampling.places(6, 2, 1, 0, 2, False),) * 2))
 sample("max_pool", "adaptive", (2, 5, 7), after=lambda x: (x, (resampling.adaptive(5, 3, True), resampling.adaptive(7, 4, True))))
+sample("max_pool", "adaptive, long rows", (2, 5, 47), after=lambda x: (x, (resampling.adaptive(5, 3, True), resampling.adaptive(47, 20, True))))
 sample("max_pool", "nothing", (2, 5, 7), after=lambda x: (x, (resampling.adaptive(5, 0, True), resampling.adaptive(7, 4, True))))
 PLACES = np.array([[[[0, 3], [3, 8]], [[1, 1], [1, 15]]]])
 sample("max_pool_backward", "repeats", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 4, 4), 2))

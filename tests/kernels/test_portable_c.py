@@ -55,6 +55,14 @@ int main(void) {
     FILL(x) FILL(w)
     if (mg_conv_f32(x, w, z, &g, 2, 2, 3, 0, 1) < 0 || mg_conv_weight_f32(z, x, dw, &g, 2, 2, 3, 1) < 0) return 1;
     PRINT(z) PRINT(dw)
+    /* windows of 3 x 3, stride 2 and padding 1 of rows of 19, the first of which is shorter */
+    const mg_size plane[] = {1, 5, 19}, kernel[] = {1, 3, 3}, windows[] = {1, 3, 10};
+    int64_t depths[1] = {0}, heights[9], widths[30], *places[] = {depths, heights, widths}, where[8 * 3 * 10];
+    float maxima[8 * 3 * 10];
+    for (int i = 0; i < 9; i++) heights[i] = i / 3 * 2 + i % 3 < 1 ? 0 : i / 3 * 2 + i % 3 > 5 ? 4 : i / 3 * 2 + i % 3 - 1;
+    for (int i = 0; i < 30; i++) widths[i] = i / 3 * 2 + i % 3 < 1 ? 0 : i / 3 * 2 + i % 3 > 19 ? 18 : i / 3 * 2 + i % 3 - 1;
+    if (mg_max_planes_f32(x, maxima, where, 8, plane, kernel, windows, places) < 0) return 1;
+    PRINT(maxima) PRINT(where)
     float sums[19];
     mg_sum_columns_f32(x, sums, 40, 19);
     PRINT(sums)

@@ -26,7 +26,7 @@
 #include <omp.h>
 #endif
 
-#include "simd.h"
+#include "vectors.h"
 
 /* Depth, height and width; sizes are 1 if there are fewer dimensions. A negative padding crops. */
 typedef struct {
@@ -92,88 +92,8 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes) {
 /* The first output of block b: n outputs are divided into blocks of nearly equal size, at most MG_ROWS. */
 static mg_size mg_first(mg_size b, mg_size n) { return b * n / ((n + MG_ROWS - 1) / MG_ROWS); }
 
-#if defined(__GNUC__)
-#define MG_VECTOR(T, bytes) T __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias))
-#define MG_INLINE inline __attribute__((always_inline))
-#else                               /* a vector of one number */
-#define MG_VECTOR(T, bytes) T
-#define MG_INLINE inline
-#endif
-#define MG_JOIN_(a, b) a##b
-#define MG_JOIN(a, b) MG_JOIN_(a, b)
-
-/* MG_BYTES: the size of a vector. MG_VECS: the vectors of a tile. */
-#define MG_TARGET
-#define MG_BYTES 16
-#if defined(__x86_64__)
-#define MG_VECS 2                   /* 16 registers; elsewhere there are 32 */
-#else
-#define MG_VECS 4
-#endif
-#define T float
-#define MG_INT int32_t
-#define MG_NAME(name) MG_JOIN(name, _f32_16)
-#include "tiles.h"
-#define T double
-#define MG_INT int64_t
-#define MG_NAME(name) MG_JOIN(name, _f64_16)
-#include "tiles.h"
-#undef MG_TARGET
-#undef MG_BYTES
-#undef MG_VECS
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define MG_WIDER
-#define MG_TARGET __attribute__((target("avx2,fma")))
-#define MG_BYTES 32
-#define MG_VECS 2
-#define T float
-#define MG_INT int32_t
-#define MG_NAME(name) MG_JOIN(name, _f32_32)
-#include "tiles.h"
-#define T double
-#define MG_INT int64_t
-#define MG_NAME(name) MG_JOIN(name, _f64_32)
-#include "tiles.h"
-#undef MG_TARGET
-#undef MG_BYTES
-#undef MG_VECS
-
-#define MG_TARGET __attribute__((target("avx512f")))
-#define MG_BYTES 64
-#define MG_VECS 4
-#define T float
-#define MG_INT int32_t
-#define MG_NAME(name) MG_JOIN(name, _f32_64)
-#include "tiles.h"
-#define T double
-#define MG_INT int64_t
-#define MG_NAME(name) MG_JOIN(name, _f64_64)
-#include "tiles.h"
-#undef MG_TARGET
-#undef MG_BYTES
-#undef MG_VECS
-#endif
-
-/* The widest vector that the machine has and that a row of so many bytes fills by more than half; at least 16 bytes. */
-static int mg_vector_bytes(mg_size row) {
-#ifdef MG_WIDER
-    if (row > 32 && __builtin_cpu_supports("avx512f")) return 64;
-    if (row > 16 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 32;
-#endif
-    return 16;
-}
-
-#ifdef MG_WIDER
-#define MG_CHOOSE(name, row, ...)                                                                  \
-    switch (mg_vector_bytes(row)) {                                                                \
-    case 64: return name##_64(__VA_ARGS__);                                                        \
-    case 32: return name##_32(__VA_ARGS__);                                                        \
-    default: return name##_16(__VA_ARGS__);                                                        \
-    }
-#else
-#define MG_CHOOSE(name, row, ...) return name##_16(__VA_ARGS__);
-#endif
+#define MG_LOOPS "tiles.h"
+#include "each_width.h"
 
 #define MG_ENTRIES(T, suffix)                                                                      \
     MG_SIMD static int mg_finite_##suffix(const T *x, mg_size n) {                                 \

@@ -1,5 +1,6 @@
-/* Loops of convolution.h, for elements of type T, integers MG_INT of the same size, and tiles of MG_VECS vectors of MG_BYTES. The
-   file is included once for each combination, and so has no guard; MG_NAME makes the names of each inclusion. */
+/* Loops of convolution.h: see vectors.h for how this file is included. A tile has MG_ROWS outputs and MG_VECS vectors. */
+
+#define MG_VECS (MG_REGISTERS == 32 ? 4 : 2)
 
 #define VECTOR MG_NAME(mg_vector)
 typedef MG_VECTOR(T, MG_BYTES) VECTOR;
@@ -244,6 +245,4 @@ static MG_TARGET int MG_NAME(mg_conv_weight)(const T *grad, const T *x, T *z, co
 #undef BITS
 #undef LANES
 #undef LOAD
-#undef T
-#undef MG_INT
-#undef MG_NAME
+#undef MG_VECS
