@@ -11,6 +11,11 @@
 #if defined(__GNUC__)
 #define MG_VECTOR(T, bytes) T __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias))
 #define MG_INLINE inline __attribute__((always_inline))
+#if defined(__clang__) || __GNUC__ >= 12
+#define MG_SHUFFLE(bits, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define MG_SHUFFLE(bits, x, y, ...) __builtin_shuffle(x, y, (bits){__VA_ARGS__})
+#endif
 #else                               /* a vector of one number */
 #define MG_VECTOR(T, bytes) T
 #define MG_INLINE inline
