@@ -180,7 +180,10 @@ LONG = [((2, 150, 6, 40), (5, 150, 3, 3), 1, 1), ((20, 150, 5, 6), (7, 150, 3, 3
 def test_a_long_sum_in_float32_keeps_its_digits(x, w, stride, padding):
     """Compared with float64, whatever the sizes of the numbers around: an error of at most 16 roundings of the sum of all sizes."""
     rng = np.random.default_rng(0)
-    wide = lambda shape: (rng.uniform(-1, 1, shape) * 10.0 ** rng.uniform(-4, 4, shape)).astype(np.float32)
+
+    def wide(shape):
+        return (rng.uniform(-1, 1, shape) * 10.0 ** rng.uniform(-4, 4, shape)).astype(np.float32)
+
     x, w = wide(x), wide(w)
     g = wide(F.conv2d(mg.tensor(x), mg.tensor(w), stride=stride, padding=padding).shape)
     found = {}

@@ -54,7 +54,8 @@ typedef struct {
     mg_size chunks, vectors;        /* vectors in a row, in an image */
     mg_size filled;                 /* windows of a vector that are in its row */
     mg_size runs;                   /* runs of neighbouring taps for each vector */
-    mg_size *from, *to, *shift;     /* of each vector: its start in the image and in z; of each tap: its shift */
+    mg_size *from, *to;             /* of each vector: its start in the image and in z */
+    mg_size *shift, *place;         /* of each tap: its shift, and its place in the weights of an output */
     mg_size *begin, *end;           /* of each run of each vector: taps outside are in the padding */
 } mg_plan;
 
@@ -79,6 +80,7 @@ static void mg_inside(const mg_geometry *g, int d, mg_size o, mg_size *first, mg
    frees `from`. */
 static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes, enum mg_layout layout, int all) {
     const int in_a_row = layout == MG_IN_A_ROW;
+    const mg_size kernel = g->kernel[0] * g->kernel[1] * g->kernel[2];
     mg_size v = 0, t = 0;
     for (int i = 0; i < 3; i++) p->span[i] = (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] + 1;
     /* elements from one position to the next along a row, and from one row, depth, channel to the next */
@@ -89,15 +91,15 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes, enum mg
     p->image = ((in_a_row ? g->channels : 1) * p->span[0] * depth / lanes + 2) * lanes;
     p->area = g->size[0] * g->size[1] * g->size[2];
     p->places = g->out[0] * g->out[1] * g->out[2];
-    p->taps = g->channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
+    p->taps = g->channels * kernel;
     p->chunks = in_a_row ? (g->out[2] + lanes - 1) / lanes : g->out[2];
     p->vectors = g->out[0] * g->out[1] * p->chunks;
     p->filled = in_a_row && g->out[2] < lanes ? g->out[2] : lanes;
     p->runs = in_a_row ? g->kernel[0] : g->kernel[0] * g->kernel[1];
-    p->from = (mg_size *)malloc((2 * p->vectors + p->taps + 2 * p->vectors * p->runs + 1) * sizeof(mg_size));
+    p->from = (mg_size *)malloc((2 * p->vectors + 2 * p->taps + 2 * p->vectors * p->runs + 1) * sizeof(mg_size));
     if (!p->from) return -1;
     p->to = p->from + p->vectors, p->shift = p->to + p->vectors;
-    p->begin = p->shift + p->taps, p->end = p->begin + p->vectors * p->runs;
+    p->place = p->shift + p->taps, p->begin = p->place + p->taps, p->end = p->begin + p->vectors * p->runs;
     mg_size *begin = p->begin, *end = p->end;
     for (mg_size z = 0; z < g->out[0]; z++)
         for (mg_size y = 0; y < g->out[1]; y++)
@@ -121,6 +123,7 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes, enum mg
             for (mg_size j = 0; j < g->kernel[2]; j++)
                 for (mg_size c = 0; c < g->channels; c++, t++) {
                     const mg_size x = j * g->dilation[2];
+                    p->place[t] = c * kernel + (h * g->kernel[1] + i) * g->kernel[2] + j;
                     p->shift[t] = c * channel + h * g->dilation[0] * depth + i * g->dilation[1] * row
                                   + (x % step * line + x / step) * unit;
                 }
@@ -175,8 +178,8 @@ static int mg_of_taps(const mg_geometry *g, mg_size item) {
         const int across = mg_of_images(g, images, outputs, item);                                 \
         const mg_size row = (across ? images : g->out[2]) * item;                                  \
         if (!across && row <= MG_SHORT) return 1;                                                  \
-        MG_CHOOSE(mg_conv_##suffix, row, x, w, z, g, images, groups, outputs, turned, !finite, across ? MG_OF_IMAGES : MG_IN_A_ROW, \
-                  threads)                                                                         \
+        MG_CHOOSE(mg_conv_##suffix, row, x, w, z, g, images, groups, outputs, turned, !finite,     \
+                  across ? MG_OF_IMAGES : MG_IN_A_ROW, threads)                                    \
     }                                                                                              \
     static int mg_conv_weight_##suffix(const T *grad, const T *x, T *z, const mg_geometry *g, mg_size images, mg_size groups, \
                                        mg_size outputs, int threads) {                             \

@@ -41,7 +41,8 @@ static MG_TARGET int MG_NAME(mg_max_planes)(const T *x, T *z, int64_t *index, mg
     const mg_size stride = apart > 0 ? apart : 1, wide = (size[2] + stride - 1) / stride;
     const int whole = size[2] % stride == 0;        /* then all rows are rearranged as one long row */
     T *lined = (T *)calloc(stride * high * wide + LANES, sizeof(T));
-    MG_INT *columns = (MG_INT *)calloc(widths * pitch + lines * heights, sizeof(MG_INT)), *rows = columns + widths * pitch, *row = rows;
+    MG_INT *columns = (MG_INT *)calloc(widths * pitch + lines * heights, sizeof(MG_INT));
+    MG_INT *rows = columns + widths * pitch, *row = rows;
     mg_size *ends = (mg_size *)calloc(width + widths * pitch + lines * heights, sizeof(mg_size));
     mg_size *shift = ends + width, *begin = shift + widths * pitch, *line = begin, o = 0;
     const int failed = !lined || !columns || !ends ? -1 : 0;

@@ -142,15 +142,9 @@ static MG_INLINE MG_TARGET T MG_NAME(mg_sum)(const VECTOR *total) {
     return sum;
 }
 
-/* The place of a tap in the weights, which are ordered by channel. */
-static MG_INLINE mg_size MG_NAME(mg_place)(mg_size tap, const mg_plan *p, mg_size channels) {
-    return tap % channels * (p->taps / channels) + tap / channels;
-}
-
 /* The gradient of the weights: `rows` outputs of `vecs` taps, summed over vectors and images. `grad` is ordered by vector. */
 static MG_INLINE MG_TARGET void MG_NAME(mg_weight_tile)(const int rows, const int vecs, const T *grad, mg_size grad_step,
-                                                        const T *x, mg_size images, T *z, const mg_plan *p, mg_size channels,
-                                                        mg_size first) {
+                                                        const T *x, mg_size images, T *z, const mg_plan *p, mg_size first) {
     VECTOR total[MG_ROWS][MG_VECS], sums[MG_ROWS][MG_VECS], in[MG_VECS];
     const T *place[MG_VECS];
     mg_size added = 0;
@@ -177,7 +171,7 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_weight_tile)(const int rows, const in
         for (int v = 0; v < vecs; v++) total[r][v] += sums[r][v];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
-            z[r * p->taps + MG_NAME(mg_place)(first + v, p, channels)] += MG_NAME(mg_sum)(&total[r][v]);
+            z[r * p->taps + p->place[first + v]] += MG_NAME(mg_sum)(&total[r][v]);
 }
 
 /* The same for vectors of taps: add `rows` outputs of `vecs` vectors to `sums`, in which an output has `step` vectors. */
@@ -241,7 +235,8 @@ static MG_TARGET int MG_NAME(mg_conv)(const T *x, const T *w, T *z, const mg_geo
     if (mg_make_plan(p, g, LANES, layout, all) < 0) return -1;
     const mg_size kernel = g->kernel[0] * g->kernel[1] * g->kernel[2], weights = groups * outputs * p->taps;
     const mg_size output_step = turned ? kernel : p->taps, channel_step = turned ? outputs * kernel : kernel;
-    const mg_size of_images = layout == MG_OF_IMAGES, at_a_time = of_images ? LANES : 1, batches = (images + at_a_time - 1) / at_a_time;
+    const mg_size of_images = layout == MG_OF_IMAGES, at_a_time = of_images ? LANES : 1;
+    const mg_size batches = (images + at_a_time - 1) / at_a_time;
     const mg_size result = of_images ? outputs * p->places * LANES : 0, room = p->image + result;
     const mg_size shares = of_images ? (threads + batches - 1) / batches : 1;       /* of the tiles, each for a thread */
     const mg_size tiles = (p->vectors + MG_VECS - 1) / MG_VECS;
@@ -341,7 +336,7 @@ static MG_TARGET int MG_NAME(mg_conv_weight)(const T *grad, const T *x, T *z, co
                 for (mg_size t = 0, c = 1, next; t < p->taps; t = next, c++) {
                     next = mg_first(c, p->taps, MG_VECS);
                     MG_TILES(MG_NAME(mg_weight_tile), rows, next - t, gradient + first * p->vectors * LANES, packed, lined, count,
-                             z + (part * outputs + first) * p->taps, p, g->channels, t)
+                             z + (part * outputs + first) * p->taps, p, t)
                 }
             }
         }
@@ -391,9 +386,10 @@ static MG_TARGET int MG_NAME(mg_conv_taps)(const T *grad, const T *x, T *z, cons
                 }
             }
         }
+        const T *sum = sums;
         for (mg_size o = 0; o < outputs; o++)
-            for (mg_size t = 0; t < p->taps; t++)
-                z[o * p->taps + MG_NAME(mg_place)(t, p, g->channels)] = sums[(o * vectors + t / run * per) * LANES + t % run];
+            for (mg_size t = 0; t < p->taps; t += run, sum += per * LANES)
+                for (mg_size k = 0; k < run; k++) z[o * p->taps + p->place[t + k]] = sum[k];
     }
     free(places);
     free(room);
