@@ -2,8 +2,8 @@
 """Convolution over 1, 2 or 3 dimensions, in one of two ways.
 
 Most convolutions use `direct`, which keeps sums in registers and needs no columns (convolution.h). It needs rows of several
-windows, at most about a million weights, and strides of 1 for the gradient of the input. The rest are matrix products. For one
-image, `im2col` copies the patch under each window to a column; then
+windows or several images, at most about a million weights, and strides of 1 for the gradient of the input. The rest are matrix
+products. For one image, `im2col` copies the patch under each window to a column; then
 
     z                   = W columns                 (O, K) (K, L)       K = C KD KH KW elements in a patch, L = OD OH OW windows
     grad W              = Σ over images of  G columnsᵀ
@@ -281,7 +281,7 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, P
     cdef char *p = data(x)
     cdef char *q = data(w)
     cdef char *r = data(z)
-    numbers = which != RESULT or finite(w, kind)        # else zeros of the padding count too
+    numbers = which != RESULT or finite(w, kind)    # else zeros of the padding count: 0 times infinity is nan
     with nogil:
         if which == WEIGHT and kind == 0:
             status = conv_weight_f32(<float *>r, <float *>p, <float *>q, g, images, groups, outputs, threads)
