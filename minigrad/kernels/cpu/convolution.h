@@ -95,7 +95,7 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes, enum mg
     p->chunks = in_a_row ? (g->out[2] + lanes - 1) / lanes : g->out[2];
     p->vectors = g->out[0] * g->out[1] * p->chunks;
     p->filled = in_a_row && g->out[2] < lanes ? g->out[2] : lanes;
-    p->runs = in_a_row ? g->kernel[0] : g->kernel[0] * g->kernel[1];
+    p->runs = all ? 1 : in_a_row ? g->kernel[0] : g->kernel[0] * g->kernel[1];
     p->from = (mg_size *)malloc((2 * p->vectors + 2 * p->taps + 2 * p->vectors * p->runs + 1) * sizeof(mg_size));
     if (!p->from) return -1;
     p->to = p->from + p->vectors, p->shift = p->to + p->vectors;
@@ -107,9 +107,12 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes, enum mg
                 const mg_size start = in_a_row ? mg_start(c, lanes, g->out[2]) : c;
                 p->from[v] = z * g->stride[0] * depth + y * g->stride[1] * row + start * (in_a_row ? 1 : g->stride[2] * unit);
                 p->to[v] = in_a_row ? (z * g->out[1] + y) * g->out[2] + start : v * lanes;
-                mg_size h0 = 0, h1 = g->kernel[0], i0 = 0, i1 = g->kernel[1], j0 = 0, j1 = g->kernel[2];
-                if (!all) mg_inside(g, 0, z, &h0, &h1), mg_inside(g, 1, y, &i0, &i1);
-                if (!all && !in_a_row) mg_inside(g, 2, c, &j0, &j1);
+                if (all) {
+                    *begin++ = 0, *end++ = p->taps;
+                    continue;
+                }
+                mg_size h0, h1, i0, i1, j0, j1;
+                mg_inside(g, 0, z, &h0, &h1), mg_inside(g, 1, y, &i0, &i1), mg_inside(g, 2, c, &j0, &j1);
                 for (mg_size h = 0; h < g->kernel[0]; h++)
                     for (mg_size i = 0; i < (in_a_row ? 1 : g->kernel[1]); i++, begin++, end++) {
                         const mg_size width = g->channels * g->kernel[2], first = (h * g->kernel[1] + i) * width;
