@@ -389,6 +389,10 @@ CONVOLUTIONS = [      # input, weight, stride, padding, dilation, groups
     ((6, 8, 12, 12), (9, 8, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((3, 1, 28, 28), (6, 1, 5, 5), (1, 1), (2, 2), (1, 1), 1),
     ((2, 4, 9, 41), (14, 2, 3, 4), (2, 2), (1, 3), (1, 2), 2), ((2, 3, 5, 23), (3, 1, 2, 3), (1, 3), (0, 1), (2, 1), 3),
     ((1, 2, 3, 4, 20), (7, 2, 2, 2, 3), (1, 1, 1), (1, 0, 3), (2, 1, 2), 1), ((2, 2, 34), (5, 2, 5), (1,), (9,), (2,), 1), ((2, 4, 7), (6, 2, 3), (2,), (1,), (2,), 2),
+    # short rows, many images; many channels, so that vectors are of images, or of taps for the gradient of the weights
+    ((19, 3, 5, 6), (7, 3, 3, 3), (1, 1), (1, 1), (1, 1), 1), ((37, 4, 9, 7), (6, 2, 3, 2), (2, 3), (1, 2), (1, 2), 2),
+    ((33, 2, 3, 4, 5), (4, 2, 2, 2, 3), (1, 2, 1), (1, 0, 3), (2, 1, 2), 1), ((16, 16, 6, 6), (13, 16, 3, 3), (1, 1), (0, 0), (1, 1), 1),
+    ((5, 34, 4, 18), (3, 17, 1, 2), (1, 1), (0, 2), (1, 2), 2), ((2, 40, 20, 19), (9, 40, 3, 3), (1, 2), (1, 1), (1, 1), 1),
     ((2, 2, 4, 5, 6), (3, 2, 3, 2, 3), (1, 2, 1), (1, 0, 2), (1, 1, 2), 1), ((1, 1, 2, 2, 2), (1, 1, 1, 1, 1), (2, 1, 1), (1, 0, 0), (1, 1, 1), 1)]
 for _x, _w, _stride, _padding, _dilation, _groups in CONVOLUTIONS:
     _out = tuple((_x[2 + i] + 2 * _padding[i] - _dilation[i] * (_w[2 + i] - 1) - 1) // _stride[i] + 1 for i in range(len(_stride)))
@@ -410,7 +414,8 @@ sample("conv_input", "fewer windows in groups", (1, 2, 4, 4), (2, 3, 3, 3), afte
 sample("conv_weight", "fewer windows", (1, 1, 2), (1, 1, 6), after=lambda g, x: (g, x, (1, 1, 2), (1,), (0,), (1,), 1))
 POOLS = [((2, 2, 4, 5), (2, 2), (2, 2), (0, 0)), ((1, 2, 5, 6), (3, 3), (2, 2), (1, 1)), ((1, 1, 5, 7), (2, 3), (2, 3), (0, 1)),
          ((0, 1, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 4, 4), (2, 2), (2, 2), (0, 0)), ((2, 3, 7), (3,), (2,), (1,)),
-         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 70, 64), (2, 3), (1, 1), (1, 1)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1))]
+         ((6, 8, 12, 12), (2, 2), (2, 2), (0, 0)), ((1, 2, 70, 64), (2, 3), (1, 1), (1, 1)), ((1, 2, 6, 6), (2, 2), (1, 1), (0, 0)), ((1, 2, 3, 4, 5), (2, 2, 3), (1, 2, 2), (1, 0, 1)),
+         ((2, 3, 9, 41), (3, 3), (2, 3), (1, 1)), ((1, 2, 75), (3,), (2,), (1,)), ((2, 2, 3, 19), (1, 5), (1, 4), (0, 2))]
 for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, True)):
     _n = len(_size)
     _places = tuple(resampling.places(_x[i - _n], _size[i], _stride[i], _padding[i], 1, _ceil) for i in range(_n))
@@ -419,6 +424,7 @@ for (_x, _size, _stride, _padding), _ceil in itertools.product(POOLS, (False, Tr
                after=lambda x, p=_places: (x, p))
 sample("max_pool", "dilated", (1, 2, 6, 6), after=lambda x: (x, (resampling.places(6, 2, 1, 0, 2, False),) * 2))
 sample("max_pool", "adaptive", (2, 5, 7), after=lambda x: (x, (resampling.adaptive(5, 3, True), resampling.adaptive(7, 4, True))))
+sample("max_pool", "adaptive, long rows", (2, 5, 47), after=lambda x: (x, (resampling.adaptive(5, 3, True), resampling.adaptive(47, 20, True))))
 sample("max_pool", "nothing", (2, 5, 7), after=lambda x: (x, (resampling.adaptive(5, 0, True), resampling.adaptive(7, 4, True))))
 PLACES = np.array([[[[0, 3], [3, 8]], [[1, 1], [1, 15]]]])
 sample("max_pool_backward", "repeats", (1, 2, 2, 2), dtypes=FLOATS, after=lambda g: (g, PLACES, (1, 2, 4, 4), 2))

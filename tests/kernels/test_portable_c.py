@@ -54,8 +54,22 @@ int main(void) {
     const mg_geometry g = {2, {1, 5, 19}, {1, 3, 3}, {1, 1, 2}, {0, 1, 1}, {1, 1, 1}, {1, 5, 10}};
     float x[2 * 4 * 5 * 19], w[6 * 2 * 9], z[2 * 6 * 5 * 10] = {0}, dw[6 * 2 * 9] = {0};
     FILL(x) FILL(w)
-    if (mg_conv_f32(x, w, z, &g, 2, 2, 3, 0, 1) < 0 || mg_conv_weight_f32(z, x, dw, &g, 2, 2, 3, 1) < 0) return 1;
+    if (mg_conv_f32(x, w, z, &g, 2, 2, 3, 0, 1, 1) < 0 || mg_conv_weight_f32(z, x, dw, &g, 2, 2, 3, 1) < 0) return 1;
     PRINT(z) PRINT(dw)
+    /* the same numbers as 19 images with short rows: vectors of images, and of taps */
+    const mg_geometry short_rows = {10, {1, 1, 4}, {1, 1, 3}, {1, 1, 1}, {0, 0, 1}, {1, 1, 1}, {1, 1, 4}};
+    float many[19 * 3 * 4] = {0}, taps[3 * 10 * 3] = {0};
+    if (mg_conv_f32_16(x, w, many, &short_rows, 19, 1, 3, 0, 0, MG_OF_IMAGES, 1) < 0 || mg_conv_taps_f32_16(many, x, taps, &short_rows, 19, 1, 3, 1) < 0)
+        return 1;
+    PRINT(many) PRINT(taps)
+    /* windows of 3 x 3, stride 2 and padding 1 of rows of 19, the first of which is shorter */
+    const mg_size plane[] = {1, 5, 19}, kernel[] = {1, 3, 3}, windows[] = {1, 3, 10};
+    int64_t depths[1] = {0}, heights[9], widths[30], *places[] = {depths, heights, widths}, where[8 * 3 * 10];
+    float maxima[8 * 3 * 10];
+    for (int i = 0; i < 9; i++) heights[i] = i / 3 * 2 + i % 3 < 1 ? 0 : i / 3 * 2 + i % 3 > 5 ? 4 : i / 3 * 2 + i % 3 - 1;
+    for (int i = 0; i < 30; i++) widths[i] = i / 3 * 2 + i % 3 < 1 ? 0 : i / 3 * 2 + i % 3 > 19 ? 18 : i / 3 * 2 + i % 3 - 1;
+    if (mg_max_planes_f32(x, maxima, where, 8, plane, kernel, windows, places) < 0) return 1;
+    PRINT(maxima) PRINT(where)
     float sums[19];
     mg_sum_columns_f32(x, sums, 40, 19);
     PRINT(sums)

@@ -74,3 +74,24 @@ def test_comparison_with_a_large_integer(number):
     x = np.array([float(number), 0.0], np.float32)
     for name in ("eq", "lt", "ge"):
         assert np.array_equal(getattr(CPU, name)(x, number), getattr(numpy_ref, name)(x, number))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("x, y", [((3, 4, 5, 6), (1, 4, 1, 1)), ((2, 3), (2, 1)), ((2, 3), (1, 3)), ((2, 0), (1, 1)), ((3, 1, 5), (1, 1, 5))])
+def test_add_in_place_spreads_the_second_operand(x, y, dtype):
+    a, b = [np.random.default_rng(0).uniform(-1, 1, shape).astype(dtype) for shape in (x, y)]
+    expected = a + b
+    CPU.add_(a, b)
+    np.testing.assert_array_equal(a, expected)
+
+
+def test_add_in_place_of_a_part_of_itself():
+    a = np.arange(6.0).reshape(2, 3)
+    CPU.add_(a, a[:1])
+    assert a.tolist() == [[0, 2, 4], [3, 5, 7]]
+
+
+@pytest.mark.parametrize("x, y", [((2, 3), (3, 3)), ((1, 3), (2, 3))])
+def test_add_in_place_keeps_the_shape(x, y):
+    with pytest.raises(ValueError):
+        CPU.add_(np.ones(x), np.ones(y))

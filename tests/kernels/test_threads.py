@@ -77,6 +77,24 @@ def test_threads_share_operands_that_broadcast(shape, first, two_threads):
     assert alone.tobytes() == together.tobytes() == np.subtract(*args).tobytes()
 
 
+@pytest.mark.skipif(kernels.CPU.origin["conv"] == "minigrad.kernels.numpy_ref", reason="interpreted, BLAS decides")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("x, w, pad", [((3, 20, 30, 30), (20, 20, 3, 3), 1), ((21, 24, 12, 9), (26, 24, 5, 5), 0), ((96, 1, 28, 28), (20, 1, 5, 5), 2)],
+                         ids=["windows in a row, vectors of taps", "vectors of images", "one channel"])
+def test_threads_change_no_bit_of_a_convolution(x, w, pad, dtype, two_threads):
+    rng = np.random.default_rng(0)
+    options = ((1, 1), (pad, pad), (1, 1), 1)
+    x, w = rng.uniform(-1, 1, x).astype(dtype), rng.uniform(-1, 1, w).astype(dtype)
+    z = kernels.CPU.conv(x, w, *options)
+    g = rng.uniform(-1, 1, z.shape).astype(dtype)
+    for name, args in (("conv", (x, w)), ("conv_input", (g, w, x.shape)), ("conv_weight", (g, x, w.shape))):
+        alone, *together = [two_threads(threads, getattr(kernels.CPU, name), (*args, *options)) for threads in (1, 2, 3)]
+        for z in together:
+            assert z.tobytes() == alone.tobytes()
+        expected = getattr(kernels.NUMPY, name)(*args, *options)
+        np.testing.assert_allclose(alone, expected, atol=(1e-5 if dtype == "float32" else 1e-13) * np.abs(expected).max())
+
+
 def test_a_copy_of_a_large_array_is_its_own():
     x = np.arange(N, dtype=np.float32)
     for z in (kernels.CPU.copy(x), kernels.CPU.copy_with_layout(x, x)):

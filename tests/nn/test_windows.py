@@ -173,6 +173,28 @@ def test_complex_convolution(torch):
             np.testing.assert_allclose(a, b, rtol=1e-9, err_msg=name)
 
 
+LONG = [((2, 150, 6, 40), (5, 150, 3, 3), 1, 1), ((20, 150, 5, 6), (7, 150, 3, 3), 1, 1), ((3, 2, 40, 70), (5, 2, 7, 3), 2, 3), ((40, 3, 16, 16), (3, 3, 5, 5), 1, 2)]
+
+
+@pytest.mark.parametrize("x, w, stride, padding", LONG, ids=[f"{x} {w}" for x, w, *_ in LONG])
+def test_a_long_sum_in_float32_keeps_its_digits(x, w, stride, padding):
+    """Compared with float64, whatever the sizes of the numbers around: an error of at most 16 roundings of the sum of all sizes."""
+    rng = np.random.default_rng(0)
+
+    def wide(shape):
+        return (rng.uniform(-1, 1, shape) * 10.0 ** rng.uniform(-4, 4, shape)).astype(np.float32)
+
+    x, w = wide(x), wide(w)
+    g = wide(F.conv2d(mg.tensor(x), mg.tensor(w), stride=stride, padding=padding).shape)
+    found = {}
+    for kind, change in (("float32", lambda a: a), ("float64", np.float64), ("sizes", lambda a: np.abs(np.float64(a)))):
+        a, b = [mg.tensor(change(v)).requires_grad_() for v in (x, w)]
+        z = F.conv2d(a, b, stride=stride, padding=padding)
+        found[kind] = [t.detach().numpy() for t in (z, *mg.autograd.grad(z, (a, b), mg.tensor(change(g))))]
+    for short, long, sizes in zip(*found.values()):
+        assert (np.abs(short - long) <= 16 * 2**-24 * sizes).all()
+
+
 @pytest.mark.parametrize("pool", [lambda x: F.max_pool1d(x, 2, 1), lambda x: F.avg_pool1d(x, 2, 1), lambda x: F.adaptive_avg_pool1d(x, 3)])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_bad_number_stays_in_its_windows(pool, bad):

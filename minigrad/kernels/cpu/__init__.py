@@ -11,7 +11,7 @@
     joining.pyx       cat; adding slices by index
     linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
-    pooling.pyx       maxima over windows, and resampling
+    pooling.pyx       maxima over windows, by the loops of pooling.h and maxima.h; resampling
     normalization.pyx batch normalisation; the loops are in channels.h
     loss.pyx          the loss of a classifier
     recurrent.pyx     layers of recurrent networks; the loops of a step are in recurrent.h

@@ -2,8 +2,8 @@
 """Convolution over 1, 2 or 3 dimensions, in one of two ways.
 
 Most convolutions use `direct`, which keeps sums in registers and needs no columns (convolution.h). It needs rows of several
-windows, at most about a million weights, and strides of 1 for the gradient of the input. The rest are matrix products. For one
-image, `im2col` copies the patch under each window to a column; then
+windows or several images, at most about a million weights, and strides of 1 for the gradient of the input. The rest are matrix
+products. For one image, `im2col` copies the patch under each window to a column; then
 
     z                   = W columns                 (O, K) (K, L)       K = C KD KH KW elements in a patch, L = OD OH OW windows
     grad W              = Σ over images of  G columnsᵀ
@@ -39,9 +39,9 @@ cdef extern from "convolution.h" nogil:
         Py_ssize_t dilation[3]
         Py_ssize_t out[3]
     int conv_f32 "mg_conv_f32"(const float *, const float *, float *, const Geometry *, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint,
-                               int)
+                               bint, int)
     int conv_f64 "mg_conv_f64"(const double *, const double *, double *, const Geometry *, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint,
-                               int)
+                               bint, int)
     int conv_weight_f32 "mg_conv_weight_f32"(const float *, const float *, float *, const Geometry *, Py_ssize_t, Py_ssize_t,
                                              Py_ssize_t, int)
     bint finite_f32 "mg_finite_f32"(const float *, Py_ssize_t)
@@ -274,24 +274,26 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, P
                  Contraction which) except -1:
     """Compute the contraction without columns and return True; or do nothing and return False, if columns are faster."""
     cdef Py_ssize_t images = dims(x)[0]
-    cdef int failed
-    if g.out[2] * item_size(kind) <= 16 or size(w) // groups > MANY or size(x) == 0 or size(w) == 0 or size(z) == 0:
+    cdef int status
+    cdef bint numbers
+    if size(w) // groups > MANY or size(x) == 0 or size(w) == 0 or size(z) == 0:
         return False
     cdef char *p = data(x)
     cdef char *q = data(w)
     cdef char *r = data(z)
+    numbers = which != RESULT or finite(w, kind)    # else zeros of the padding count: 0 times infinity is nan
     with nogil:
         if which == WEIGHT and kind == 0:
-            failed = conv_weight_f32(<float *>r, <float *>p, <float *>q, g, images, groups, outputs, threads)
+            status = conv_weight_f32(<float *>r, <float *>p, <float *>q, g, images, groups, outputs, threads)
         elif which == WEIGHT:
-            failed = conv_weight_f64(<double *>r, <double *>p, <double *>q, g, images, groups, outputs, threads)
+            status = conv_weight_f64(<double *>r, <double *>p, <double *>q, g, images, groups, outputs, threads)
         elif kind == 0:
-            failed = conv_f32(<float *>p, <float *>q, <float *>r, g, images, groups, outputs, which == INPUT, threads)
+            status = conv_f32(<float *>p, <float *>q, <float *>r, g, images, groups, outputs, which == INPUT, numbers, threads)
         else:
-            failed = conv_f64(<double *>p, <double *>q, <double *>r, g, images, groups, outputs, which == INPUT, threads)
-    if failed:
+            status = conv_f64(<double *>p, <double *>q, <double *>r, g, images, groups, outputs, which == INPUT, numbers, threads)
+    if status < 0:
         raise MemoryError
-    return True
+    return status == 0
 
 
 @quiet                  # BLAS is called through NumPy

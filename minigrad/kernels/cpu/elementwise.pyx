@@ -478,6 +478,17 @@ def accumulate(x, y):
     return (easy(x) >= 0 and spread(MG_B_add, kind, x, y, a) is not None) or numpy_ref.accumulate(x, y)
 
 
+cdef bint spreads_over(ndarray y, ndarray x, int itemsize) noexcept:
+    """Whether y broadcasts to the shape of x, such as a bias to planes, and is in other memory. Both are row-major."""
+    cdef int i
+    if ndim(y) != ndim(x):
+        return False
+    for i in range(ndim(x)):
+        if dims(y)[i] != dims(x)[i] and dims(y)[i] != 1:
+            return False
+    return data(y) + size(y) * itemsize <= data(x) or data(x) + size(x) * itemsize <= data(y)
+
+
 def add_(x, y):
     cdef int kind = easy(x)
     cdef ndarray a, b
@@ -487,6 +498,8 @@ def add_(x, y):
         if has_flags(a, cnp.NPY_ARRAY_WRITEABLE) and ndim(a) == ndim(b) \
                 and same_dims(dims(a), dims(b), ndim(a)):
             add_into(data(a), data(b), size(a), kind)
+            return None
+        if has_flags(a, cnp.NPY_ARRAY_WRITEABLE) and spreads_over(b, a, item_size(kind)) and spread(MG_B_add, kind, x, y, a) is not None:
             return None
     numpy_ref.add_(x, y)
 

@@ -1,75 +1,52 @@
-/* Maxima over windows, sixteen windows at a time.
+/* Maxima over windows, a vector of neighbouring windows at a time.
 
-   The positions of the windows' elements are the same for all planes. So we compute them once, tap by tap; a tap is a position in
-   the window. The remaining loop has no branches: the processor would predict wrongly, half of the time, which of two numbers is
-   larger. And planes with short rows fill vectors as well as others. */
+   We rearrange a plane so that the elements that neighbouring windows need are neighbours too: row by row, with one line for each
+   remainder of the column number divided by the stride, as in convolution.h. (A vector that is gathered from distant elements takes
+   as long as single numbers.)
+
+       row, stride 2     a b c d e     ->     a c e     b d .
+
+   A run is a part of a row of windows in which each position moves by the stride from one window to the next. Padding shortens
+   windows at the edges, which are runs of their own; so are windows of adaptive pooling that do not follow each other regularly:
+
+       windows of 3, stride 2, padding 1       (0 0 1) (1 2 3) (3 4 5) (5 6 7)     runs: the first window; the other three
+
+   This file finds the runs and chooses the width of a vector. The loops are in maxima.h. */
 #ifndef MINIGRAD_POOLING_H
 #define MINIGRAD_POOLING_H
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "simd.h"
+#include "vectors.h"
 
-#define MG_AT_ONCE 16
-#ifdef _OPENMP
-#define MG_EACH _Pragma("omp simd")     /* without it the compiler unrolls such short loops before it vectorises */
+/* The end of the run of at most `most` windows that begins with window `first`. `table` has the positions of each window. */
+static mg_size mg_end_of_run(const int64_t *table, mg_size first, mg_size windows, mg_size kernel, mg_size stride, mg_size most) {
+    mg_size end = first + 1;
+    for (; end < windows && end < first + most; end++)
+        for (mg_size j = 0; j < kernel; j++)
+            if (table[end * kernel + j] - table[(end - 1) * kernel + j] != stride) return end;
+    return end;
+}
+
+#if defined(__GNUC__)               /* a comparison of vectors sets all bits where it is true */
+#define MG_SELECT(type, bits, yes, x, y) ((type)(((bits)(x) & (yes)) | ((bits)(y) & ~(yes))))
 #else
-#define MG_EACH
+#define MG_SELECT(type, bits, yes, x, y) ((yes) ? (x) : (y))
 #endif
 
-#define MG_WRITTEN 4096                 /* windows whose positions are computed together */
+#define MG_LOOPS "maxima.h"
+#include "each_width.h"
 
 /* Planes of `size` (depth, height, width), with `out` windows of `kernel` elements. places[d][i * kernel[d] + j] is the position of
-   element j of window i along dimension d. T is the type of the elements. I is an integer type of the same width, which can count
-   the elements of a plane. Returns -1 if there is no memory. */
-#define MG_MAX_PLANES(T, I, suffix)                                                                \
-    MG_SIMD static void mg_max_plane_##suffix(const T *x, T *z, int64_t *index, const I *where, mg_size taps, mg_size count) { \
-        for (mg_size o = 0; o < count; o += MG_AT_ONCE) {                                          \
-            const I *at = where + o;                                                               \
-            T top[MG_AT_ONCE];                                                                     \
-            I best[MG_AT_ONCE];                                                                    \
-            MG_EACH for (int l = 0; l < MG_AT_ONCE; l++) top[l] = x[at[l]], best[l] = at[l];       \
-            for (mg_size t = 1; t < taps; t++) {                                                   \
-                at += MG_WRITTEN;                                                                  \
-                MG_EACH for (int l = 0; l < MG_AT_ONCE; l++) {      /* the last nan wins */        \
-                    const T v = x[at[l]];                                                          \
-                    const I better = (v > top[l]) | (v != v);                                      \
-                    best[l] = better ? at[l] : best[l];                                            \
-                    top[l] = better ? v : top[l];                                                  \
-                }                                                                                  \
-            }                                                                                      \
-            if (o + MG_AT_ONCE <= count) {                                                         \
-                MG_EACH for (int l = 0; l < MG_AT_ONCE; l++) z[o + l] = top[l];                    \
-                MG_EACH for (int l = 0; l < MG_AT_ONCE; l++) index[o + l] = best[l];               \
-            } else                                                                                 \
-                for (mg_size l = 0; o + l < count; l++) z[o + l] = top[l], index[o + l] = best[l]; \
-        }                                                                                          \
-    }                                                                                              \
+   element j of window i along dimension d. Returns -1 if there is no memory. */
+#define MG_MAX_PLANES(T, suffix)                                                                   \
     static int mg_max_planes_##suffix(const T *x, T *z, int64_t *index, mg_size planes, const mg_size *size, \
                                       const mg_size *kernel, const mg_size *out, int64_t *const *places) { \
-        const mg_size all = out[0] * out[1] * out[2], area = size[0] * size[1] * size[2];          \
-        const mg_size taps = kernel[0] * kernel[1] * kernel[2];                                    \
-        I *where = (I *)calloc(taps * MG_WRITTEN, sizeof(I));                                      \
-        if (!where) return -1;                                                                     \
-        for (mg_size first = 0; first < all; first += MG_WRITTEN) {                                \
-            const mg_size count = all - first < MG_WRITTEN ? all - first : MG_WRITTEN;             \
-            for (mg_size o = 0; o < count; o++) {                                                  \
-                const mg_size ox = (first + o) % out[2], row = (first + o) / out[2];               \
-                const int64_t *z_of = places[0] + row / out[1] * kernel[0], *y_of = places[1] + row % out[1] * kernel[1]; \
-                I *to = where + o;                                                                 \
-                for (mg_size h = 0; h < kernel[0]; h++)                                            \
-                    for (mg_size i = 0; i < kernel[1]; i++)                                        \
-                        for (mg_size j = 0; j < kernel[2]; j++, to += MG_WRITTEN)                  \
-                            *to = (I)((z_of[h] * size[1] + y_of[i]) * size[2] + places[2][ox * kernel[2] + j]); \
-            }                                                                                      \
-            for (mg_size p = 0; p < planes; p++)                                                   \
-                mg_max_plane_##suffix(x + p * area, z + p * all + first, index + p * all + first, where, taps, count); \
-        }                                                                                          \
-        free(where);                                                                               \
-        return 0;                                                                                  \
+        MG_CHOOSE(mg_max_planes_##suffix, out[2] * (mg_size)sizeof(T), x, z, index, planes, size, kernel, out, places) \
     }
-MG_MAX_PLANES(float, int32_t, f32)
-MG_MAX_PLANES(double, int64_t, f64)
+MG_MAX_PLANES(float, f32)
+MG_MAX_PLANES(double, f64)
 
 #endif

@@ -1,8 +1,9 @@
-/* Loops of products.h, for elements of type T and vectors of MG_BYTES. widths.h includes this file for each combination. */
+/* Loops of products.h, for elements of type T and vectors of MG_BYTES. each_width.h includes this file for each combination. */
 
 #define VECTOR MG_NAME(mg_lanes)
 typedef MG_VECTOR(T, MG_BYTES) VECTOR;
 #define LANES ((mg_size)(sizeof(VECTOR) / sizeof(T)))
+#define MG_VECS (MG_REGISTERS / 8)      /* in a row of a tile. With MG_ROWS rows, a tile fills the registers */
 
 /* Compute `rows` rows of `vecs` vectors. The last vector of `width` columns ends where they end, and may overlap the one before. */
 static MG_INLINE MG_TARGET void MG_NAME(mg_product_tile)(const int rows, const int vecs, const T *x, mg_size x_row,
@@ -67,6 +68,4 @@ static MG_TARGET int MG_NAME(mg_product)(const T *x, mg_size x_row, mg_size x_co
 #undef MG_CASE
 #undef VECTOR
 #undef LANES
-#undef T
-#undef MG_TYPE
-#undef MG_NAME
+#undef MG_VECS

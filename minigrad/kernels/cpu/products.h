@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-#include "simd.h"
+#include "vectors.h"
 
 #ifdef _OPENMP
 #define MG_PRAGMA(text) _Pragma(#text)
@@ -112,8 +112,7 @@ MG_SMALL_PRODUCT(float, f32)
 MG_SMALL_PRODUCT(double, f64)
 
 #define MG_LOOPS "product_tiles.h"
-#include "widths.h"
-#undef MG_LOOPS
+#include "each_width.h"
 
 /* The widest vector that the machine has and that a row of so many bytes fills; at least 16 bytes. */
 static int mg_widest(mg_size bytes) {

@@ -21,20 +21,6 @@
 #define MG_SIMD
 #endif
 
-/* MG_VECTOR(T, bytes) is a vector that may lie at any address of a T; MG_INLINE puts a function into its callers. */
-#if defined(__GNUC__)
-#define MG_VECTOR(T, bytes) T __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias))
-#define MG_INLINE inline __attribute__((always_inline))
-#else                               /* a vector of one number */
-#define MG_VECTOR(T, bytes) T
-#define MG_INLINE inline
-#endif
-#define MG_JOIN_(a, b) a##b
-#define MG_JOIN(a, b) MG_JOIN_(a, b)
-#if defined(__x86_64__) && defined(__GNUC__)
-#define MG_WIDER                    /* functions for vectors of 32 and 64 bytes can be compiled: widths.h */
-#endif
-
 typedef ptrdiff_t mg_size;
 
 /* z = x y, for sizes that are not negative. Returns whether the product is too large. */
