@@ -230,6 +230,14 @@ def call(op, args):
     return wrap_results(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)
 
 
+def call_computed(op, args, array):
+    """``call(op, args)`` for an op on one tensor whose forward the caller has computed already: `array`."""
+    state = current()
+    if state.fast_path and is_plain(args[0]):
+        return finish_one(op, args, state, array)
+    return call(op, args)
+
+
 @cython.nonecheck(False)
 @cython.cfunc
 def call_one(op: Primitive, args: tuple, state: State) -> object:
@@ -244,6 +252,14 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
             array = op.forward(x._meta.backend.kernels, x._array, *to_constant_arguments(op, args)[1:])
         except (ValueError, IndexError, MemoryError, OverflowError) as error:
             raise translate_kernel_error(op.name, error) from None
+    return finish_one(op, args, state, array)
+
+
+@cython.nonecheck(False)
+@cython.cfunc
+def finish_one(op: Primitive, args: tuple, state: State, array) -> object:
+    """Wrap `array`, the result of `call_one`, and record the op."""
+    x = cython.cast(TensorBase, args[0])
     if type(array) is tuple or type(array) is list:
         return wrap_results(op, state, args, args[:1], array, x._meta.device)
     out = wrap_result(op, array, x._meta.device, None, args, DEFAULT)

@@ -215,6 +215,17 @@ def transpose(x, int dim0, int dim1):
     return strided(a, n, d, s, data(a))
 
 
+def t(x):
+    cdef ndarray a = <ndarray?>x
+    cdef npy_intp d[2]
+    cdef npy_intp s[2]
+    if ndim(a) != 2 or size(a) == 0:
+        return numpy_ref.t(x)
+    d[0], d[1] = dims(a)[1], dims(a)[0]
+    s[0], s[1] = strides(a)[1], strides(a)[0]
+    return strided(a, 2, d, s, data(a))
+
+
 def expand(x, shape):
     cdef ndarray a = <ndarray?>x
     cdef npy_intp d[MOST_DIMS]
