@@ -13,6 +13,7 @@ __all__ = [
     "allocate",
     "call_rest",
     "call_rest2",
+    "call_saved",
     "change_class",
     "check_signals",
     "count_seldom",
@@ -85,6 +86,11 @@ def call_rest(f, a, rest, start):
 def call_rest2(f, a, b, rest, start):
     """``f(a, b, *rest[start:])``."""
     return f(a, b, *rest[start:])
+
+
+def call_saved(f, grad, a, b, c, more, n):
+    """``f(grad, *saved)``, where the `n` saved values are `a`, `b`, `c` and the items of the list `more`, which may be None."""
+    return f(grad, *(a, b, c, *(more or ()))[:n])
 
 
 def try_call_rest(f, a, rest, start):
