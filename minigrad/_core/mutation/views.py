@@ -11,7 +11,7 @@ A write through a view is an op on the *base*: it replaces a part of the base. S
                     │ inner: MulBackward0     ── edge 1.. ──> the other operands of the write
 
 After the write, the grad_fn of every view of the base is wrong: it does not know the write. These views are *stale*: the
-version of the storage is not the version at which their grad_fn was made (`base_version`). A stale grad_fn is regenerated
+version of the storage is not the version at which their grad_fn was made (`_base_version`). A stale grad_fn is regenerated
 on its next use (`refresh`). The new grad_fn is one node that takes the view from the base by its strides, whatever chain of
 views had made it.
 
@@ -21,7 +21,7 @@ Note [How a view was made]
     Not every view may get a new grad_fn like this. If a view is one of several outputs (chunk, split, unbind), its node
     produced the other outputs too. A view made under no_grad has no node. A view made in inference mode must not have a
     node. A view returned by a custom Function has the user's backward, which a regenerated grad_fn would bypass. For
-    these views, an in-place write or a use of a stale grad_fn is an error. `AutogradMeta.creation` says how a view was made.
+    these views, an in-place write or a use of a stale grad_fn is an error. `TensorBase._creation` says how a view was made.
 
 Note [The result of a write in its own formula]
     The formula of exp_ uses the result. So a second derivative goes back through the node of the write. But that node
@@ -68,7 +68,7 @@ def locate_view(view):
     After an assignment to ``.data``, the view and its base may be in different memory. Like PyTorch, we still use the
     strides and the offset in the new memory. It is an error if that place is outside the base.
     """
-    base: TensorBase = view._extra.base
+    base: TensorBase = view._view_base
     where: tuple = locate_in_real_base(view, base)
     if where[3] >= 0 or not view._meta.numel:
         return where
@@ -182,8 +182,8 @@ def rebase_history(target, node, geometry, number=0, position=0):
     `geometry` is the result of `check_inplace`. `target` is output `number` of the op, and edge `position` of `node` leads
     to the old history of `target`.
     """
-    if target._view:
-        base: TensorBase = target._extra.base
+    if target._view_base is not None:
+        base: TensorBase = target._view_base
         copy = CopySlices(base, gradient_edge(base), base._output_number, node, geometry, position)
         set_history(base, copy, 0)
         regenerate_grad_fn(target, geometry)
@@ -227,11 +227,9 @@ def refresh(view: TensorBase):
 
 @cython.cfunc
 def refresh_once(view: TensorBase) -> object:
-    extra: AutogradMeta = view._extra
     if view._node is None and not base_requires_grad(view):
         return None
-    version = view.version()
-    if extra.base_version == version:
+    if view._base_version == view.version():
         return None
     check_creation(view, True)
     return regenerate_grad_fn(view, locate_view(view))
@@ -240,8 +238,7 @@ def refresh_once(view: TensorBase) -> object:
 @cython.cfunc
 def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
     """Give a view a new grad_fn, which takes the view from the base, with its present history, by its strides."""
-    extra: AutogradMeta = view._extra
-    base: TensorBase = extra.base
+    base: TensorBase = view._view_base
     old: Node = view._node
     number = view._output_number
     edge: Node = gradient_edge(base)
@@ -251,11 +248,12 @@ def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
     args: tuple = (base, *geometry, view._meta.dtype.is_complex) if mixed else (base, *geometry)
     record(upcalls.as_strided_parts_op if mixed else upcalls.as_strided_op, current(), 1, 1, edge, None,
            (base._output_number,) if base._output_number else None, view, None, None, args)
-    if old is not None:
+    extra: AutogradMeta = view._extra
+    if old is not None and extra is not None:
         extra.hooks = None      # they stay on the old node
         if extra.retains_grad:
             move_retained_grad(old, number, view._node, 0)
-    extra.base_version = view.version()
+    view._base_version = view.version()
     return None
 
 
@@ -265,8 +263,7 @@ def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
 @cython.cfunc
 def check_creation(view: TensorBase, indirect: cython.bint) -> object:
     """Raise if `view` was made in a way that forbids in-place writes to it or, `indirect`, to its base."""
-    extra: AutogradMeta = view._extra
-    how: cython.int = extra.creation
+    how: cython.int = view._creation
     if how == DEFAULT:
         return None
     created = "created in inference mode" if how == INFERENCE_MODE else \
@@ -301,7 +298,7 @@ def check_creation(view: TensorBase, indirect: cython.bint) -> object:
         reason = "This view was created inside a custom Function (or because an input was returned as-is) and the autograd " \
                  "logic to handle view+inplace would override the custom backward associated with the custom Function."
         fix = "clone the output of the custom Function"
-    story = describe_writes(view, extra.base_version, None) if indirect else None
+    story = describe_writes(view, view._base_version, None) if indirect else None
     raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", where=story, fix=fix)
 
 
