@@ -179,7 +179,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         node.next1 = f
         if (e is not None and target._output_number) or (f is not None and x._output_number):
             node.input_numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
-    write_result(op, target, array, (target, *others), node, geometry, state, kernel)
+    write_result(op, target, array, (target, others[0]) if others else (target,), node, geometry, state, kernel)
     return True
 
 

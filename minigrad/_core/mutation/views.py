@@ -36,6 +36,7 @@ Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase
 import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
+from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, recycle, reference_count
 from cython.cimports.minigrad._core.graph.node import clear_node, retain_output
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
@@ -97,22 +98,6 @@ def extent_in_bytes(tensor: TensorBase) -> object:
 class CopySlices(Node):
     """The grad_fn of a base after a write to one of its views."""
 
-    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry, position):
-        clear_node(self)
-        self.inner = inner
-        self.plan = inner.plan      # validate.py reads it: whether the node belongs to a built-in op
-        self.geometry = geometry
-        self.position = position    # of the edge to the base's old history: 0, except for a custom Function
-        self.meta = base._meta
-        nodes = list(inner.next_nodes())
-        numbers = [inner.input_number(i) for i in range(inner.edges)]
-        nodes[position] = base_edge
-        numbers[position] = base_number
-        self.connect(tuple(nodes), tuple(numbers) if any(numbers) else None)
-        self.sequence = inner.sequence
-        if switches.notes_nodes:
-            note_creation(self, current())
-
     def explain_error(self, error):
         inner: Node = self.inner
         return error if inner is None else inner.explain_error(error)
@@ -141,14 +126,17 @@ class CopySlices(Node):
 
     def compute_by_kernels(self, grad, inner, wanted, found, old):
         """Run `inner` on its part of the gradient. Returns the gradient of the old base if `old`, else None."""
-        kernels = self.meta.backend.kernels
-        part = kernels.copy(kernels.as_strided(grad, *self.geometry))
+        backend = self.meta.backend
+        seen = call_rest(backend.as_strided, grad, self.geometry, 0)
+        part = backend.copy(seen)
+        if reference_count(seen) == 1:      # compiled: only this variable holds it. (Interpreted, there is no pool.)
+            recycle(backend.recycler, seen)
         inner.compute(wrap(part, inner.meta), wanted, found)
         if not old:
             return None
         written = found[self.position]      # None: the op does not depend on the old values, so their gradient is 0
         written = 0 if written is None else cython.cast(TensorBase, written)._array
-        return wrap(kernels.as_strided_scatter(grad, written, *self.geometry), self.meta)
+        return wrap(call_rest2(backend.as_strided_scatter, grad, written, self.geometry, 0), self.meta)
 
     def compute_by_ops(self, grad, inner, wanted, found, old):
         """`compute_by_kernels` with ops instead of kernels, so that the result can be differentiated again."""
@@ -176,6 +164,27 @@ class CopySlices(Node):
         return None
 
 
+@cython.cfunc
+def new_copy_slices(base: TensorBase, inner: Node, geometry: tuple, position: cython.int) -> CopySlices:
+    """The node of a write by `inner` to the part `geometry` of `base`. Edge `position` of `inner` leads to the old history.
+
+    `position` is 0, except for a custom Function.
+    """
+    node: CopySlices = CopySlices.__new__(CopySlices)
+    clear_node(node)
+    node.inner = inner
+    node.plan = inner.plan      # validate.py reads it: whether the node belongs to a built-in op
+    node.geometry = geometry
+    node.position = position
+    node.meta = base._meta
+    node.connect(inner.next_nodes(), inner.input_numbers)
+    node.lead_to(position, gradient_edge(base), base._output_number)
+    node.sequence = inner.sequence
+    if switches.notes_nodes:
+        note_creation(node, current())
+    return node
+
+
 def rebase_history(target, node, geometry, number=0, position=0):
     """Make `node` the grad_fn of `target`, after its op has written to `target` in place.
 
@@ -184,8 +193,7 @@ def rebase_history(target, node, geometry, number=0, position=0):
     """
     if target._view_base is not None:
         base: TensorBase = target._view_base
-        copy = CopySlices(base, gradient_edge(base), base._output_number, node, geometry, position)
-        set_history(base, copy, 0)
+        set_history(base, new_copy_slices(base, node, geometry, position), 0)
         regenerate_grad_fn(target, geometry)
     else:
         set_history(target, node, number)
@@ -244,8 +252,11 @@ def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
     edge: Node = gradient_edge(base)
     view._output_number = 0
     # `edge` is None if the base has no history but the view had one: the user made the view require a gradient
+    strides, shape, steps, offset = geometry
+    args: tuple = (base, strides, shape, steps, offset)
     mixed: cython.bint = view._meta.dtype is not base._meta.dtype
-    args: tuple = (base, *geometry, view._meta.dtype.is_complex) if mixed else (base, *geometry)
+    if mixed:
+        args = (*args, view._meta.dtype.is_complex)
     record(upcalls.as_strided_parts_op if mixed else upcalls.as_strided_op, current(), 1, 1, edge, None,
            (base._output_number,) if base._output_number else None, view, None, None, args)
     extra: AutogradMeta = view._extra

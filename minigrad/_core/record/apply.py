@@ -190,6 +190,12 @@ def call(op, args):
     state = current()
     if op.inputs == 1 and not op.variadic and state.fast_path and is_plain(args[0]):
         return call_one(op, args, state, None)
+    return call_any(op, args, state)
+
+
+@cython.cfunc
+def call_any(op: Primitive, args: tuple, state: State) -> object:
+    """`call` for any op, tensors and modes."""
     if not state.fast_path and state.autocast is not None:
         args = state.autocast.convert(op.name, args)
     i: cython.Py_ssize_t

@@ -119,7 +119,7 @@ def tangent_root(x: TensorBase) -> TensorBase | None:
 @cython.cfunc
 def locate_in_base(x: TensorBase, base: TensorBase) -> tuple:
     """The place of `x` in `base`: (base's strides, shape, strides, offset), in elements. A negative offset: not in `base`."""
-    return x._meta.backend.kernels.geometry(x._array, base._array)
+    return x._meta.backend.geometry(x._array, base._array)
 
 
 def locate_in_real_base(x, base):
