@@ -426,12 +426,14 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
     mask: cython.longlong = 0
     required: cython.bint = False
     numbered: cython.bint = False
+    normal: cython.bint = False     # whether one of them is not an inference tensor
     i: cython.Py_ssize_t
     edges: list = []
     for i in range(len(tensors)):
         x = tensors[i]
         edge = None
         if isinstance(x, TensorBase):
+            normal |= not cython.cast(TensorBase, x)._inference
             edge = gradient_edge(x)
             if edge is not None:
                 numbered |= cython.cast(TensorBase, x)._output_number != 0
@@ -439,7 +441,7 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
             elif cython.cast(TensorBase, x)._view_base is not None and base_requires_grad(x):
                 required = True
         edges.append(edge)
-    if (mask == 0 and not required) or all_inference(op, args, tensors):
+    if (mask == 0 and not required) or (not normal and all_inference(op, args, tensors)):
         return None
     if outs is None and not out._meta.dtype.differentiable:
         return None
