@@ -25,6 +25,7 @@ __all__ = [
     "inherit_dealloc",
     "inherit_number_slots",
     "is_c_contiguous",
+    "is_part_of",
     "keep_instances",
     "named_subclass",
     "owns_rows",
@@ -192,6 +193,11 @@ def has_shape(array, shape):
 def is_c_contiguous(array):
     """Whether a NumPy array is writable and contiguous in row-major order."""
     return array.flags.carray
+
+
+def is_part_of(view, owner):
+    """Whether `view` shows memory of the NumPy array `owner`, which is nobody's view."""
+    return view.base is owner
 
 
 def owns_rows(array):

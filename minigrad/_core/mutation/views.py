@@ -29,17 +29,24 @@ Note [The result of a write in its own formula]
     a *twin* of the node, which the graph of the gradient then owns. (PyTorch gives the result the grad_fn of the view
     instead, which it must find again at unpack.)
 
+Note [The gradient of a write, in place]
+    The gradient of the old base is the gradient of the new one, but for the part that was written. PyTorch copies it for each
+    write. We change the part in place if nobody but the engine holds the gradient: then the backward of n writes, to n rows
+    of a matrix, moves n rows and not n matrices. The conditions are those of Note [Adding in place]. The number of references
+    is only known in compiled code, so interpreted code always copies.
+
 Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase_history, grad_fn) and
 ``functions/tensor.cpp`` (CopySlices).
 """
 
 import cython
+import numpy as np
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, recycle, reference_count
+from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, is_part_of, owns_rows, recycle, reference_count
 from cython.cimports.minigrad._core.graph.node import clear_node, retain_output
 from cython.cimports.minigrad._core.graph.switches import Switches
-from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, is_exclusive, wrap
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.apply import base_requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import locate_in_real_base
@@ -57,6 +64,7 @@ from minigrad._core.record.apply import CreationMeta
 from minigrad.errors import AutogradError
 
 switches = cython.declare(Switches, _switches)
+ndarray = cython.declare(object, np.ndarray)
 DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
 NO_GRAD_MODE = cython.declare(cython.int, CreationMeta.NO_GRAD_MODE)
@@ -118,7 +126,7 @@ class CopySlices(Node):
         if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype or current().forward:
             whole = self.compute_by_ops(grad, inner, wanted, found, old)
         else:
-            whole = self.compute_by_kernels(cython.cast(TensorBase, grad)._array, inner, wanted, found, old)
+            whole = self.compute_by_kernels(grad, inner, wanted, found, old)
         for i in range(len(found)):
             if self.next_node(i) is not None:
                 results[i] = found[i] if i != p else whole
@@ -126,17 +134,26 @@ class CopySlices(Node):
 
     def compute_by_kernels(self, grad, inner, wanted, found, old):
         """Run `inner` on its part of the gradient. Returns the gradient of the old base if `old`, else None."""
+        # See Note [The gradient of a write, in place]. Only the engine has a reference: counted before `tensor` adds one.
+        ours: cython.bint = cython.compiled and reference_count(grad) == 1
+        tensor = cython.cast(TensorBase, grad)
+        ours = ours and tensor._node is None and not tensor._leaf_requires_grad and is_exclusive(tensor)
         backend = self.meta.backend
-        seen = call_rest(backend.as_strided, grad, self.geometry, 0)
-        part = backend.copy(seen)
-        if reference_count(seen) == 1:      # compiled: only this variable holds it. (Interpreted, there is no pool.)
-            recycle(backend.recycler, seen)
-        inner.compute(wrap(part, inner.meta), wanted, found)
+        array = tensor._array
+        seen = call_rest(backend.as_strided, array, self.geometry, 0)
+        inner.compute(wrap(backend.copy(seen), inner.meta), wanted, found)
         if not old:
             return None
         written = found[self.position]      # None: the op does not depend on the old values, so their gradient is 0
+        if ours and type(array) is ndarray and owns_rows(array) and is_part_of(seen, array):
+            if written is None:
+                backend.kernels.fill_(seen, 0)
+            else:
+                backend.copy_(seen, cython.cast(TensorBase, written)._array)
+            recycle(backend.recycler, seen)
+            return grad
         written = 0 if written is None else cython.cast(TensorBase, written)._array
-        return wrap(call_rest2(backend.as_strided_scatter, grad, written, self.geometry, 0), self.meta)
+        return wrap(call_rest2(backend.as_strided_scatter, array, written, self.geometry, 0), self.meta)
 
     def compute_by_ops(self, grad, inner, wanted, found, old):
         """`compute_by_kernels` with ops instead of kernels, so that the result can be differentiated again."""
