@@ -33,7 +33,7 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "
     if os.environ.get("MINIGRAD_SANITIZE") else []
 # The macros that leave groups out of the headers in minigrad/_capi.
 GROUPS = {"all": "MINIGRAD_PLAIN", **{group: f"MINIGRAD_PLAIN_{group.upper()}"
-                                      for group in ("counts", "slots", "classes", "sizes", "arrays", "calls")}}
+                                      for group in ("counts", "slots", "classes", "memory", "sizes", "arrays", "calls")}}
 PLAIN = [group for group in os.environ.get("MINIGRAD_PLAIN", "").split(",") if group]
 if not set(PLAIN) <= set(GROUPS):
     raise SystemExit(f"MINIGRAD_PLAIN={','.join(PLAIN)}: the groups are {', '.join(GROUPS)}")
@@ -125,7 +125,7 @@ def extensions():
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],
             include_dirs=[numpy.get_include(), "minigrad/_capi", "minigrad/kernels/cpu"],
-            depends=["minigrad/_capi/internals.h",
+            depends=[*[f"minigrad/_capi/{name}.h" for name in ("internals", "memory", "nodes", "tensors")],
                      *(["minigrad/_capi/calls.h"] if path.stem == "keywords" else []),
                      *(sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [])],
             # NumPy 2.0 is the oldest that minigrad accepts, so its headers should be enough, and all that they declare is used.

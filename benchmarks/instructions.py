@@ -15,14 +15,12 @@ import argparse
 import datetime
 import gc
 import json
-import os
 import platform
 import re
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 import zlib
 from pathlib import Path
 
@@ -80,32 +78,27 @@ def versions():
             "libc": " ".join(platform.libc_ver()), "avx2": "avx2" in Path("/proc/cpuinfo").read_text()}
 
 
-def measured(names, out):
-    """The programs under valgrind. After the nth it writes what it has counted to `out`.n."""
+def measured(names, folder):
+    """The programs under valgrind."""
     import minigrad
 
     minigrad.set_num_threads(1)
-    for i, name in enumerate(names):
+    counted = callgrind.counter(folder)
+    for name in names:
         run = PROGRAMS[name](minigrad, "minigrad")
         for _ in range(WARM):
             run()
         gc.collect()
         gc.disable()            # when the collector comes depends on everything that was made before
-        callgrind.control("--instr=on")
-        for _ in range(RUNS):
-            run()
-        callgrind.control("--instr=off")
-        callgrind.control("--dump")
+        counted(run, RUNS)
         gc.enable()
-        while not os.path.exists(f"{out}.{i + 1}"):     # valgrind gets to it between two blocks of our instructions
-            time.sleep(0.01)
 
 
 def count(names):
     """The instructions of a run of each program."""
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/counts"
-        callgrind.run(f"from benchmarks.instructions import measured; measured({names!r}, {out!r})", out)
+        callgrind.run(f"from benchmarks.instructions import measured; measured({names!r}, {folder!r})", out)
         texts = [Path(f"{out}.{i + 1}").read_text() for i in range(len(names))]
         return {name: int(re.findall(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)[-1]) // RUNS
                 for name, text in zip(names, texts)}
@@ -126,7 +119,7 @@ def main():
     parser.add_argument("--accept", metavar="REASON", help="write the numbers, and why they may differ, into the file")
     parser.add_argument("--only", default="", help="only programs with this in their name")
     options = parser.parse_args()
-    lacking = callgrind.lacking("gcc")
+    lacking = callgrind.lacking()
     if lacking:
         print(f"{' and '.join(lacking)} is needed, for example: apt-get install valgrind gcc", file=sys.stderr)
         return 2

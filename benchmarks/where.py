@@ -45,26 +45,23 @@ def place(function):
     return next(name for name, pattern in PLACES if re.search(pattern, function))
 
 
-def measured():
-    """The program under valgrind, which counts between the two calls."""
+def measured(folder):
+    """The program under valgrind."""
     run = engine_run(8)
     for _ in range(10):
         run()
-    callgrind.control("--instr=on")
-    for _ in range(RUNS):
-        run()
-    callgrind.control("--instr=off")
+    callgrind.counter(folder)(run, RUNS)
 
 
 def main():
     lacking = callgrind.lacking("callgrind_annotate")
     if lacking:
-        print(f"{' and '.join(lacking)} is needed: valgrind", file=sys.stderr)
+        print(f"{' and '.join(lacking)} is needed, for example: apt-get install valgrind gcc", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "counts")
-        callgrind.run("from benchmarks.where import measured; measured()", out)
-        told = subprocess.run(["callgrind_annotate", "--threshold=100", str(out)], capture_output=True, text=True,
+        callgrind.run(f"from benchmarks.where import measured; measured({folder!r})", out)
+        told = subprocess.run(["callgrind_annotate", "--threshold=100", f"{out}.1"], capture_output=True, text=True,
                               check=True).stdout
     counts: Counter[str] = Counter()
     for count, function in re.findall(r"^ *([\d,]+) \( *[\d.]+%\)  (.*)$", told, re.MULTILINE):

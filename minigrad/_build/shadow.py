@@ -52,7 +52,7 @@ def directive(*values):
     return cfunc
 
 
-annotation_typing = binding = freelist = nonecheck = trashcan = directive
+annotation_typing = binding = boundscheck = freelist = nonecheck = trashcan = wraparound = directive
 
 
 def __getattr__(name):

@@ -7,6 +7,7 @@ and the modules. So a use that a new Python or NumPy breaks can be switched off 
     counts      how many references an object has, to write into an array that nobody else can see
     slots       the slots of a class, set or copied after the class is ready
     classes     a class for each op's nodes, which differs only in its name
+    memory      the next tensor or node is made of a dead one
     arrays      the fields of a dead array, to use the object again for the next view
     sizes       the digits of a small int
     calls       the C function that calls a function of Cython's

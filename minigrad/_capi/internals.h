@@ -33,29 +33,10 @@ static inline Py_ssize_t mg_reference_count(PyObject *o) {
 
 /* ---- slots: the slots of a class, set or copied after the class is ready ----------------------------------------------*/
 
-static newfunc mg_bare_new;     /* the tp_new that `fill_new_instances` has replaced, or NULL */
-static PyObject *mg_filler;
-
 /* An instance of `cls` (a Python subclass of the extension type `base`) without a call of cls.__new__ or cls.__init__: it takes a
    third of the time of cls(). */
 static inline PyObject *mg_allocate(PyTypeObject *base, PyObject *cls, PyObject *empty) {
-    return (mg_bare_new ? mg_bare_new : base->tp_new)((PyTypeObject *)cls, empty, NULL);
-}
-
-/* From now on call `filler` on each instance of `base` or a subclass that is not made by `allocate`. So an instance of a subclass
-   whose __new__ does not call ours has its fields too. There is no plain form: a __cinit__ would run for `allocate` as well. */
-static inline PyObject *mg_filled_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
-    PyObject *done, *o = mg_bare_new(cls, args, kwargs);
-    if (!o || !(done = PyObject_CallOneArg(mg_filler, o))) { Py_XDECREF(o); return NULL; }
-    Py_DECREF(done);
-    return o;
-}
-static inline void mg_fill_new_instances(PyTypeObject *base, PyObject *filler) {
-    mg_bare_new = base->tp_new;
-    mg_filler = filler;
-    Py_INCREF(filler);
-    base->tp_new = mg_filled_new;
-    PyType_Modified(base);
+    return base->tp_new((PyTypeObject *)cls, empty, NULL);
 }
 
 #ifndef MINIGRAD_PLAIN_SLOTS
@@ -66,78 +47,6 @@ static inline void mg_inherit_dealloc(PyObject *cls, PyTypeObject *base) {
     PyTypeObject *sub = (PyTypeObject *)cls;
     if (sub->tp_basicsize == base->tp_basicsize && sub->tp_finalize == base->tp_finalize) sub->tp_dealloc = base->tp_dealloc;
 }
-
-#ifndef Py_GIL_DISABLED
-/* Of the new instances of `cls` and its subclasses in C, let the collector count one in sixteen. See Note [What the collector counts]
-   in tensor.py. The other fifteen are made and freed as CPython does it, but for the count. */
-#define MG_COUNTED 16
-#define MG_HEAD (2 * sizeof(uintptr_t))     /* the links to the neighbours in the collector's list; without a GIL there are none */
-static unsigned mg_made, mg_freed;
-
-static inline PyObject *mg_alloc_uncounted(PyTypeObject *cls, Py_ssize_t items) {
-    if (mg_made++ % MG_COUNTED == 0) return PyType_GenericAlloc(cls, items);
-    char *memory = (char *)PyObject_Calloc(1, MG_HEAD + cls->tp_basicsize);
-    if (!memory) return PyErr_NoMemory();
-    PyObject *o = PyObject_Init((PyObject *)(memory + MG_HEAD), cls);
-    PyObject_GC_Track(o);
-    return o;
-}
-static inline void mg_free_uncounted(void *o) {
-    if (mg_freed++ % MG_COUNTED == 0) { PyObject_GC_Del(o); return; }
-    PyObject_GC_UnTrack(o);
-    PyObject_Free((char *)o - MG_HEAD);
-}
-static inline void mg_count_seldom(PyTypeObject *cls) {
-    if (PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE)) return;
-    cls->tp_alloc = mg_alloc_uncounted;
-    cls->tp_free = mg_free_uncounted;
-}
-
-/* Make the instances of `cls` from dead ones. `cls` is a Python class that adds no field to its base, which the collector tracks.
-   See Note [What the collector counts] in tensor.py. A dying instance gets the class `mg_dying`, whose tp_free keeps the memory. `cls`
-   has the tp_free of its subclasses, or Python would refuse to change an instance's `__class__` from one to the other. */
-#define MG_MOST_KEPT 16384
-static PyObject *mg_kept[MG_MOST_KEPT];
-static int mg_kept_count;
-static PyTypeObject *mg_kept_class;
-static PyTypeObject mg_dying;       /* a copy of the base of `cls` */
-
-static inline PyObject *mg_alloc_kept(PyTypeObject *cls, Py_ssize_t items) {
-    if (mg_kept_count == 0) return mg_alloc_uncounted(cls, items);
-    PyObject *o = mg_kept[--mg_kept_count];
-    memset((char *)o + sizeof(PyObject), 0, cls->tp_basicsize - sizeof(PyObject));
-    PyObject_Init(o, cls);
-    PyObject_GC_Track(o);
-    return o;
-}
-static inline void mg_free_kept(void *o) {
-    if (mg_kept_count < MG_MOST_KEPT) mg_kept[mg_kept_count++] = (PyObject *)o;
-    else mg_free_uncounted(o);
-}
-static inline void mg_dealloc_kept(PyObject *o) {       /* also for a subclass: Python calls it for the part of `cls` */
-    PyTypeObject *cls = Py_TYPE(o);
-    if (cls == mg_kept_class && cls->tp_finalize && PyObject_CallFinalizerFromDealloc(o)) return;
-    PyObject_GC_UnTrack(o);
-    Py_TRASHCAN_BEGIN(o, mg_dealloc_kept)
-    if (cls == mg_kept_class) Py_SET_TYPE(o, &mg_dying);
-    mg_dying.tp_dealloc(o);
-    Py_DECREF(cls);
-    Py_TRASHCAN_END
-}
-static inline void mg_keep_instances(PyObject *cls) {
-    PyTypeObject *c = (PyTypeObject *)cls, *base = c->tp_base;
-    while (base->tp_dealloc == c->tp_dealloc) base = base->tp_base;      /* the nearest that is not a Python class */
-    if (c->tp_basicsize != base->tp_basicsize || PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) || mg_kept_class) return;
-    mg_kept_class = c;
-    mg_dying = *base;
-    mg_dying.tp_free = mg_free_kept;
-    c->tp_dealloc = mg_dealloc_kept;
-    c->tp_alloc = mg_alloc_kept;
-}
-#else
-static inline void mg_count_seldom(PyTypeObject *cls) { (void)cls; }
-static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
-#endif
 
 /* Give `sub` the arithmetic slots of its base; see Note [Operators in C] in operators.py. */
 static inline void mg_inherit_number_slots(PyObject *cls, PyTypeObject *base) {
@@ -172,8 +81,6 @@ static inline int mg_found_in_class(PyObject *o, PyObject *name) { return _PyTyp
 #else
 static inline void mg_inherit_dealloc(PyObject *cls, PyTypeObject *base) { (void)cls; (void)base; }
 static inline void mg_inherit_number_slots(PyObject *cls, PyTypeObject *base) { (void)cls; (void)base; }
-static inline void mg_count_seldom(PyTypeObject *cls) { (void)cls; }
-static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
 static inline void mg_set_traverse(PyTypeObject *cls, traverseproc traverse) { (void)cls; (void)traverse; }
 static inline void mg_set_getattr(PyObject *cls, getattrofunc function) { (void)cls; (void)function; }
 static inline void mg_set_call(PyObject *cls, ternaryfunc function) { (void)cls; (void)function; }

@@ -127,12 +127,14 @@ def test_unchecked_functions_are_private():
     found = []
     for path in CORE:
         declared = path.with_suffix(".pxd").read_text("utf-8") if path.with_suffix(".pxd").exists() else ""
+        if "(Node):" in declared:       # a method that overrides one of Node's is declared there
+            declared += (ROOT / "_core" / "graph" / "node.pxd").read_text("utf-8")
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             decorators = [ast.unparse(d) for d in getattr(node, "decorator_list", ())]
             if "cython.nonecheck(False)" in decorators:
                 found.append(node.name)
                 assert "cython.cfunc" in decorators or re.search(rf"^ *cdef .*\b{node.name}\(", declared, re.M), (path.name, node.name)
-    assert 0 < len(found) <= 9      # README.md says how many
+    assert 0 < len(found) <= 25     # README.md says how many
 
 
 @pytest.mark.skipif(not COMPILED, reason="interpreted code has no directives")

@@ -33,6 +33,9 @@ _live = cython.declare(dict, live)
 claiming = new_lock()
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
+@cython.nonecheck(False)
 def compute_dependencies(task, root):
     """Count the dependencies of every node behind `root`.
 
@@ -114,25 +117,26 @@ def clear_buffers(task, root):
     return None
 
 
+@cython.nonecheck(False)
 @cython.cfunc
 def claim(task: GraphTask, node: Node) -> cython.bint:
     """Prepare the scratch of `node` for `task`. Returns False if that was done before."""
     if node.task == task.id:
         return False
-    if node.task != 0 and len(_live) > 1 and node.task in _live:
+    if (node.task != 0 and len(_live) > 1) or task.others:
         if node in task.others:
             return False
-        task.others[node] = Scratch()
-    else:
-        if task.others and node in task.others:
-            return False
-        node.task = task.id
-        node.dependencies = 0
-        node.grad = None
-        node.needed = 0
+        if node.task in _live:
+            task.others[node] = Scratch()
+            return True
+    node.task = task.id
+    node.dependencies = 0
+    node.grad = None
+    node.needed = 0
     return True
 
 
+@cython.nonecheck(False)
 @cython.cfunc
 def add_dependency(task: GraphTask, node: Node) -> cython.bint:
     """Count one more edge that leads to `node`. Returns True for the first edge."""

@@ -33,6 +33,7 @@ cdef class GraphTask:
     cdef object deliver(self, Node node, bint checked)
     cdef object receive(self, Node node, int number, object grad)
     cdef object push(self, Node node)
+    cdef Node pop(self)
     cdef long long wanted(self, Node node) except? -7
     cdef object run_watched(self, Node node)
     cdef object run_steps(self, Node node)

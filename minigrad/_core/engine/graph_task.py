@@ -82,7 +82,7 @@ class GraphTask:
         self.results = []           # the results of the running node, by edge; one list for all nodes
         self.modes = None           # the modes for each node: see `run_watched`
         self.heap = []
-        self.ready = None           # instead of a heap with one node: a chain needs no more
+        self.ready = None           # a ready node that was created after all in the heap
 
     def scratch(self, node):
         """Our scratch for a node whose own fields belong to another task."""
@@ -100,6 +100,8 @@ class GraphTask:
         """Whether this task calls `node`. It does not if the node's gradient is only a result of the task."""
         return not self.selective or self.needed(node) & NEEDED != 0
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
     @cython.nonecheck(False)
     def run(self, root, state):
         """Run all nodes, beginning with `root`, whose buffer has its gradient."""
@@ -109,8 +111,8 @@ class GraphTask:
         results: list = self.results
         self.push(root)
         while True:
-            if self.ready is not None:
-                node = self.ready
+            node = self.ready       # what `pop` does, without a call
+            if node is not None:
                 self.ready = None
             elif self.heap:
                 node = pop_ready(self.heap)
@@ -138,6 +140,7 @@ class GraphTask:
             self.deliver(node, False)
         return None
 
+    @cython.nonecheck(False)
     def take(self, node):
         """Return the gradient in the buffer of `node`, and empty the buffer."""
         if node.task == self.id:
@@ -151,6 +154,8 @@ class GraphTask:
             return [None] * len(node.metas)
         return grad
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
     @cython.nonecheck(False)
     def deliver(self, node, checked):
         """Add the results of `node` to the buffers behind its edges, and push the nodes that are ready now.
@@ -196,6 +201,7 @@ class GraphTask:
                     self.push(following)
         return None
 
+    @cython.nonecheck(False)
     def receive(self, node, number, grad):
         """Add `grad` to the buffer of `node`, for its output `number`."""
         buffer: list
@@ -227,16 +233,31 @@ class GraphTask:
                 buffer[number] = add_gradients(old, grad, self.out_of_place)
         return None
 
+    @cython.nonecheck(False)
     def push(self, node):
-        """Put `node` into the ready queue. See ``ready_queue.py``."""
-        if self.ready is None and not self.heap:
-            self.ready = node
-            return None
-        if self.ready is not None:
-            self.heap.append(self.ready)
+        """Put `node` into the ready queue. See Note [The node that runs next] in ``ready_queue.py``."""
+        before = self.ready
+        if before is None:
+            if not self.heap or cython.cast(Node, self.heap[0]).sequence < node.sequence:
+                self.ready = node
+                return None
+        elif not node.sequence < before.sequence:
+            push_ready(self.heap, before)
+            if before.sequence < node.sequence:
+                self.ready = node
+                return None
             self.ready = None
         push_ready(self.heap, node)
         return None
+
+    @cython.nonecheck(False)
+    def pop(self):
+        """Take the node that runs next out of the ready queue. None if no node is ready."""
+        node = self.ready
+        if node is not None:
+            self.ready = None
+            return node
+        return pop_ready(self.heap) if self.heap else None
 
     # ---- nodes with hooks, runs with inputs=, anomaly mode ------------------------------------------------
 
@@ -334,6 +355,7 @@ class GraphTask:
         return None
 
 
+@cython.nonecheck(False)
 @cython.cfunc
 def add_gradients(old, new, out_of_place: cython.bint) -> object:
     """``old + new``. See Note [Adding in place]."""

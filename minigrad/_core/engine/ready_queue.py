@@ -5,6 +5,12 @@ It is a heap on the sequence number, in a list. Leaf accumulators have the large
 they are ready, and their buffers are freed. Only accumulators have equal numbers. Their order is that of libstdc++'s heap,
 whose algorithm we follow (``push_heap``, ``pop_heap``): PyTorch has this order, and hooks can see it.
 
+Note [The node that runs next]
+    Most graphs need the heap for few of their nodes: in a chain one node is ready at a time, and the accumulator of a leaf runs as
+    soon as it is ready. So a task has a field, `ready`, for one node that was created after all nodes in its heap, and such a node
+    goes in and out without the heap. Only nodes with equal numbers must all be in the heap, where they have PyTorch's order: the
+    second one sends the first there too. (Which nodes with smaller numbers are in the heap, or where, does not change that order.)
+
 Mirrors ReadyQueue of ``torch/csrc/autograd/engine.h``. Read next: ``graph_task.py``.
 """
 
@@ -19,6 +25,7 @@ def push_ready(heap, node):
     sift_up(heap, len(heap) - 1, node)
 
 
+@cython.nonecheck(False)
 def pop_ready(heap):
     """Remove the node that runs first from the heap, which must not be empty, and return it."""
     top = cython.cast(Node, heap[0])
@@ -42,6 +49,7 @@ def pop_ready(heap):
     return top
 
 
+@cython.nonecheck(False)
 @cython.cfunc
 def sift_up(heap: list, hole: cython.Py_ssize_t, node: Node) -> object:
     """Put `node` into the hole of the heap, or move it further up."""

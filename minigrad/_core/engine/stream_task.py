@@ -25,7 +25,6 @@ Read next: ``observe/recording_task.py``.
 """
 
 import cython
-from cython.cimports.minigrad._core.engine.ready_queue import pop_ready
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
 from cython.cimports.minigrad._core.graph.capi import check_signals
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
@@ -51,10 +50,11 @@ class StreamTask(GraphTask):
         node: Node
         self.push(root)
         try:
-            while self.ready is not None or self.heap:
+            while True:
+                node = self.pop()
+                if node is None:
+                    break
                 check_signals()
-                node = pop_ready(self.heap) if self.heap else self.ready
-                self.ready = None
                 while len(self.results) < node.edges:
                     self.results.append(None)
                 state.node = node

@@ -33,13 +33,14 @@ def run_hooks_on_tensors(node, grad):
         return grad
     if extra is None:
         return grad
-    i: cython.Py_ssize_t
-    for i in range(len(extra.tensor_hooks)):        # hooks that a hook adds wait for the next run
-        number, hooks = extra.tensor_hooks[i]
-        if node.metas is None:
-            grad = run_tensor_hooks(hooks, grad)
-        else:
-            grad[number] = run_tensor_hooks(hooks, grad[number])
+    if extra.tensor_hooks is not None:
+        i: cython.Py_ssize_t
+        for i in range(len(extra.tensor_hooks)):        # hooks that a hook adds wait for the next run
+            number, hooks = extra.tensor_hooks[i]
+            if node.metas is None:
+                grad = run_tensor_hooks(hooks, grad)
+            else:
+                grad[number] = run_tensor_hooks(hooks, grad[number])
     if extra.retains:
         for number, tensor in list(extra.retains.items()):
             accumulate_retained(tensor(), grad if node.metas is None else grad[number])
@@ -83,7 +84,7 @@ def hooks_of(node: Node):
     extra: NodeExtra = node.extra
     found = [] if leaf is None else [("tensor hook", hook) for hook in dict_values(leaf.hooks or {})]
     if extra is not None:
-        for _, hooks in extra.tensor_hooks:
+        for _, hooks in extra.tensor_hooks or ():
             found += [("tensor hook", hook) for hook in dict_values(hooks)]
         found += [("retain_grad", None) for _ in extra.retains or ()]
         found += [("pre-hook", hook) for hook in dict_values(extra.pre_hooks or {})]

@@ -112,18 +112,19 @@ def collect_inputs(node: PyNode, args: tuple, state: State) -> cython.bint:
         node.variables = tuple([isinstance(x, TensorBase) for x in args])
     if not (required and state.grad_enabled):
         return False
-    nodes = []
-    numbers = []
+    nodes: list = [None] * tensors
     numbered: cython.bint = False
+    edge: cython.Py_ssize_t = 0
     for x in args:
         if isinstance(x, TensorBase):
-            tensor = cython.cast(TensorBase, x)
-            edge = gradient_edge(tensor)
-            number: cython.int = tensor._output_number if edge is not None else 0
-            numbered |= number != 0
-            nodes.append(edge)
-            numbers.append(number)
-    node.connect(tuple(nodes), tuple(numbers) if numbered else None)
+            nodes[edge] = gradient_edge(x)
+            numbered |= nodes[edge] is not None and cython.cast(TensorBase, x)._output_number != 0
+            edge += 1
+    numbers = None
+    if numbered:
+        numbers = tuple([0 if following is None else cython.cast(TensorBase, x)._output_number
+                         for x, following in zip([x for x in args if isinstance(x, TensorBase)], nodes)])
+    node.connect(tuple(nodes), numbers)
     return True
 
 

@@ -8,12 +8,8 @@ cdef extern from "internals.h":
     Py_ssize_t reference_count "mg_reference_count"(object o)
     void inherit_dealloc "mg_inherit_dealloc"(object sub, type base)        # the class of `sub` may be a metaclass
     void inherit_number_slots "mg_inherit_number_slots"(object sub, type base)
-    void count_seldom "mg_count_seldom"(type cls)
-    void keep_instances "mg_keep_instances"(object cls)
-    object named_subclass "mg_named_subclass"(type base, str name)
-    void change_class "mg_change_class"(object o, object cls)
     object allocate "mg_allocate"(type base, object cls, object empty)
-    void fill_new_instances "mg_fill_new_instances"(type base, object filler)
+    object named_subclass "mg_named_subclass"(type base, str name)
 
 cdef extern from *:
     """
@@ -88,10 +84,23 @@ cdef extern from *:
         }
         return found;
     }
-    #define MG_TRY_CALL(f, n, ...) mg_or_none(PyObject_Vectorcall(f, (PyObject *[]){NULL, __VA_ARGS__} + 1, \
-                                                                  (n) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL))
-    static inline PyObject *mg_try_call1(PyObject *f, PyObject *a) { return MG_TRY_CALL(f, 1, a); }
-    static inline PyObject *mg_try_call2(PyObject *f, PyObject *a, PyObject *b) { return MG_TRY_CALL(f, 2, a, b); }
+
+    /* f(*args), with n arguments; args[-1] is the callee's to write to. PyObject_Vectorcall does the same, and checks that the callee
+       has returned either a value or an error: 1% of a chain of ops. */
+    static inline PyObject *mg_vectorcall(PyObject *f, PyObject *const *args, size_t n) {
+        PyTypeObject *cls = Py_TYPE(f);
+        vectorcallfunc call = NULL;
+        n |= PY_VECTORCALL_ARGUMENTS_OFFSET;
+        if (PyType_HasFeature(cls, Py_TPFLAGS_HAVE_VECTORCALL)) call = *(vectorcallfunc *)((char *)f + cls->tp_vectorcall_offset);
+        return call ? call(f, args, n, NULL) : PyObject_Vectorcall(f, args, n, NULL);
+    }
+    #define MG_CALL(f, n, ...) mg_vectorcall(f, (PyObject *[]){NULL, __VA_ARGS__} + 1, n)
+    static inline PyObject *mg_call1(PyObject *f, PyObject *a) { return MG_CALL(f, 1, a); }
+    static inline PyObject *mg_call2(PyObject *f, PyObject *a, PyObject *b) { return MG_CALL(f, 2, a, b); }
+    static inline PyObject *mg_call3(PyObject *f, PyObject *a, PyObject *b, PyObject *c) { return MG_CALL(f, 3, a, b, c); }
+    static inline PyObject *mg_call4(PyObject *f, PyObject *a, PyObject *b, PyObject *c, PyObject *d) { return MG_CALL(f, 4, a, b, c, d); }
+    static inline PyObject *mg_try_call1(PyObject *f, PyObject *a) { return mg_or_none(mg_call1(f, a)); }
+    static inline PyObject *mg_try_call2(PyObject *f, PyObject *a, PyObject *b) { return mg_or_none(mg_call2(f, a, b)); }
 
     /* f(a, b, *rest[start:]), where `rest` is a tuple or a list, and b may be NULL. ``f(a, *rest)`` in Cython makes a tuple of all
        arguments, and takes ten times as long. */
@@ -107,7 +116,7 @@ cdef extern from *:
         args[++k] = a;
         if (b) args[++k] = b;
         for (Py_ssize_t i = 0; i < n; i++) args[++k] = PySequence_Fast_GET_ITEM(rest, start + i);
-        found = PyObject_Vectorcall(f, args + 1, k | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        found = mg_vectorcall(f, args + 1, k);
         if (args != few) PyMem_Free(args);
         return found;
     }
@@ -151,6 +160,10 @@ cdef extern from *:
     bint is_c_contiguous "mg_is_c_contiguous"(object array)
     bint owns_rows "mg_owns_rows"(object array)
     bint is_part_of "mg_is_part_of"(object view, object owner)
+    object call1 "mg_call1"(object f, object a)
+    object call2 "mg_call2"(object f, object a, object b)
+    object call3 "mg_call3"(object f, object a, object b, object c)
+    object call4 "mg_call4"(object f, object a, object b, object c, object d)
     object try_call1 "mg_try_call1"(object f, object a)
     object try_call2 "mg_try_call2"(object f, object a, object b)
     object call_rest "mg_call_rest"(object f, object a, object rest, Py_ssize_t start)

@@ -11,10 +11,15 @@ from minigrad._core.graph.locks import registering
 
 __all__ = [
     "allocate",
+    "allocate_node",
+    "allocate_tensor",
+    "call1",
+    "call2",
+    "call3",
+    "call4",
     "call_rest",
     "call_rest2",
     "call_saved",
-    "change_class",
     "check_signals",
     "count_seldom",
     "dict_values",
@@ -27,12 +32,14 @@ __all__ = [
     "is_c_contiguous",
     "is_part_of",
     "keep_instances",
+    "keep_nodes",
     "named_subclass",
     "owns_rows",
     "recycle",
     "reference_count",
     "referent",
     "shape_key",
+    "show_less",
     "thread_id",
     "try_call1",
     "try_call2",
@@ -66,6 +73,14 @@ def keep_instances(cls):
 
 def inherit_number_slots(sub, base):
     """Call the operators of `sub` without a look-up by name. Interpreted, this is not possible."""
+
+
+def call(f, *args):
+    """``f(*args)``."""
+    return f(*args)
+
+
+call1 = call2 = call3 = call4 = call
 
 
 def try_call(f, *args):
@@ -116,8 +131,17 @@ def named_subclass(base, name):
                                       "__init_subclass__": classmethod(refuse_subclass)})
 
 
-def change_class(obj, cls):
-    """Make `obj` an instance of `cls`, from `named_subclass`. Interpreted, `obj` already is one."""
+def allocate_node(base, cls, empty):
+    """A node of the class `cls`, from `named_subclass`."""
+    return object.__new__(cls)
+
+
+def keep_nodes(cls):
+    """Make the instances of `cls` from dead ones. Interpreted, there is nothing to do."""
+
+
+def show_less(cls):
+    """Show the collector few of the fields of a node. Interpreted, it visits the dict of each node."""
 
 
 def reference_count(obj):
@@ -155,8 +179,11 @@ def allocate(base, cls, empty):
     return object.__new__(cls)
 
 
+allocate_tensor = allocate
+
+
 def fill_new_instances(base, filler):
-    """From now on, call `filler` on each instance of `base` that is made by ``__new__`` and not by `allocate`."""
+    """From now on, call `filler` on each instance of `base` that is made by ``__new__`` and not by `allocate_tensor`."""
     def new(cls, *args, **kwargs):
         made = object.__new__(cls)
         filler(made)

@@ -34,6 +34,7 @@ def skip_ids_to(number) -> object:
 
 
 @cython.binding(False)
+@cython.freelist(64)
 @cython.cclass
 class RemovableHandle:
     """A handle which provides the capability to remove a hook. Mirrors ``torch.utils.hooks.RemovableHandle``.

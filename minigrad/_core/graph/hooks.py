@@ -13,7 +13,7 @@ Mirrors ``torch/csrc/autograd/python_hook.cpp``. Read next: ``handle.py``, then 
 """
 
 import cython
-from cython.cimports.minigrad._core.graph.capi import dict_values
+from cython.cimports.minigrad._core.graph.capi import call1, call2, dict_values
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
@@ -29,7 +29,7 @@ switches = cython.declare(Switches, _switches)
 def run_tensor_hooks(hooks, grad):
     """Pass `grad` (a tensor or None) through the hooks of one tensor."""
     for hook in dict_values(hooks):
-        result = call_hook("tensor hook", hook, (grad,), grad) if switches.recording else hook(grad)
+        result = call_hook("tensor hook", hook, (grad,), grad) if switches.recording else call1(hook, grad)
         if result is not None:
             check_value(grad, result, hook)
             grad = result
@@ -39,7 +39,7 @@ def run_tensor_hooks(hooks, grad):
 def run_pre_hooks(hooks, grads):
     """Pass the tuple of gradients that reached a node through its pre-hooks."""
     for hook in dict_values(hooks):
-        result = call_hook("pre-hook", hook, grads, grads) if switches.recording else hook(grads)
+        result = call_hook("pre-hook", hook, grads, grads) if switches.recording else call1(hook, grads)
         if result is not None:
             check_tuple(grads, result, hook)
             grads = result
@@ -49,7 +49,7 @@ def run_pre_hooks(hooks, grads):
 def run_post_hooks(hooks, results, grads):
     """Pass the tuple `results` of a node through its post-hooks; `grads` is the tuple that the node was called on."""
     for hook in dict_values(hooks):
-        result = call_hook("post-hook", hook, results, results, grads) if switches.recording else hook(results, grads)
+        result = call_hook("post-hook", hook, results, results, grads) if switches.recording else call2(hook, results, grads)
         if result is not None:
             check_tuple(results, result, hook)
             results = result

@@ -1,33 +1,8 @@
+# cython: preliminary_late_includes_cy28=True
+# The header at the end names the fields of a class that is declared above it, so it is included after the classes.
 cimport cython
 
 from minigrad._core.graph.metadata cimport Meta
-
-# See Note [What the collector is shown] in node.py. It is a macro, because it names fields of a struct that is declared below.
-cdef extern from *:
-    """
-    #ifndef MINIGRAD_NODE_H
-    #define MINIGRAD_NODE_H
-    #include "internals.h"
-    #define MG_SHOWN 9
-    static inline size_t *mg_shown(void) { static size_t places[MG_SHOWN]; return places; }
-
-    static inline int mg_traverse_node(PyObject *node, visitproc visit, void *arg) {
-        for (int i = 0; i < MG_SHOWN; i++) {
-            PyObject *held = *(PyObject **)((char *)node + mg_shown()[i]);
-            if (held != NULL && held != Py_None) Py_VISIT(held);
-        }
-        return 0;
-    }
-
-    #define MG_AT(node, i, field) mg_shown()[i] = (size_t)((char *)&(node)->field - (char *)(node))
-    #define mg_show_less(node) do {                                                                                        \
-        MG_AT(node, 0, next0); MG_AT(node, 1, next1); MG_AT(node, 2, next_more); MG_AT(node, 3, extra);                     \
-        MG_AT(node, 4, saved0); MG_AT(node, 5, saved1); MG_AT(node, 6, saved2); MG_AT(node, 7, more); MG_AT(node, 8, grad); \
-        mg_set_traverse(Py_TYPE(node), mg_traverse_node);                                                                   \
-    } while (0)
-    #endif
-    """
-    void show_less "mg_show_less"(Node node)
 
 cdef class NodeExtra:
     cdef public dict metadata
@@ -51,7 +26,7 @@ cdef class Node:
     cdef NodeExtra extra
     cdef unsigned long long sequence
     cdef object __weakref__
-    # the fields of OpNode are here, because only then its nodes come from the freelist
+    # the fields of OpNode are here, so that nodes.h knows all fields of the nodes that it makes of dead ones
     cdef object plan
     cdef object saved0
     cdef object saved1
@@ -84,3 +59,9 @@ cdef class Node:
 
 cdef object clear_node(Node node)
 cdef object retain_output(Node node, int number, object tensor)
+
+cdef extern from "nodes.h":
+    void count_seldom "mg_count_seldom"(type cls)
+    void show_less "mg_show_less"(type cls)
+    void keep_nodes "mg_keep_nodes"(type cls)
+    object allocate_node "mg_allocate_node"(type base, object cls, object empty)

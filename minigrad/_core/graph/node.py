@@ -29,7 +29,7 @@ Note [What the collector is shown]
 
 Invariants
   * Edges point from later nodes to earlier nodes, so the graph has no cycles. Nothing here recurses over the graph. Freeing
-    a chain of two million nodes is safe because of ``trashcan`` in node.pxd.
+    a chain of two million nodes is safe because of `mg_free_in_turn` in ``_capi/memory.h``, and ``trashcan`` in node.pxd.
   * A node holds its next nodes strongly, and never a tensor that holds the node.
   * `sequence` grows in the order of creation within a thread. The engine runs the latest node first.
 
@@ -39,17 +39,14 @@ Mirrors ``torch/csrc/autograd/node.h`` and ``edge.h``. Read next: ``record/apply
 from collections import OrderedDict
 
 import cython
-from cython.cimports.minigrad._core.graph.capi import count_seldom
 from cython.cimports.minigrad._core.graph.handle import add_hook
 
 from minigrad._core.graph.locks import registering, sharing
 from minigrad.errors import AutogradTypeError
 
-if not cython.compiled:
+if not cython.compiled:     # compiled, the first four are in _capi/nodes.h
+    from minigrad._core.graph.capi import allocate_node, count_seldom, keep_nodes, show_less  # noqa: F401 (for op_node.py)
     from minigrad._core.graph.method_checks import check_methods
-
-    def show_less(node):
-        """Does nothing: interpreted, the collector visits the dict of each node."""
 
 # The flags of `Node.needed`, in a run with ``inputs=``.
 NEEDED = 1          # the node runs: a path leads from it to a requested node
@@ -58,22 +55,22 @@ _call = cython.declare(object, None)        # supplied by node_call.py, which kn
 
 
 @cython.binding(False)
+@cython.freelist(1024)
 @cython.cclass
 class NodeExtra:
-    """Fields that few nodes need: hooks, retained gradients, metadata. Made on first use."""
+    """Fields that few nodes need: hooks, retained gradients, metadata. Compiled, they all start empty."""
 
     def __init__(self):
         self.metadata = None        # the user's notes on the node, a dict
         self.pre_hooks = None       # handle id -> hook(grad_outputs)
         self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
-        self.tensor_hooks = []      # (output number, handle id -> hook(grad)), first registered first
+        self.tensor_hooks = None    # list of (output number, handle id -> hook(grad)), first registered first
         self.retains = None         # output number -> weak reference to the tensor that retains its grad
         self.place = None           # (file, line) where the node was made and saved its values, if it was noted
 
 
 @cython.binding(False)
 @cython.trashcan(True)     # and in node.pxd, where subclasses look for it
-@cython.freelist(16384)    # 3 MB: a step uses the memory of the last step's nodes, and no page is mapped again
 @cython.cclass
 class Node:
     """One recorded operation: it computes the gradients of its inputs from the gradients of its outputs.
@@ -161,7 +158,7 @@ class Node:
     def extras(self):
         if self.extra is None:
             if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
-                self.extra = NodeExtra()
+                self.extra = NodeExtra.__new__(NodeExtra)
             else:
                 with sharing:
                     if self.extra is None:
@@ -340,7 +337,7 @@ def retain_output(node: Node, number: cython.int, tensor) -> object:
     return None
 
 
-show_less(cython.cast(Node, Node.__new__(Node)))
+show_less(Node)
 count_seldom(Node)
 if not cython.compiled:
     globals()["Node"] = check_methods(Node)

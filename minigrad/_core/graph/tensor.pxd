@@ -1,3 +1,5 @@
+# cython: preliminary_late_includes_cy28=True
+# The header at the end names the fields of a class that is declared above it, so it is included after the classes.
 from minigrad._core.graph.metadata cimport DType, Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.version cimport VersionCounter
@@ -43,3 +45,8 @@ cdef TensorBase wrap(object array, Meta meta)
 cdef bint is_exclusive(TensorBase tensor)
 cdef TensorBase alias(TensorBase source)
 cdef object make_tensor(object cls, object array, Meta meta)
+
+cdef extern from "tensors.h":
+    object allocate_tensor "mg_allocate_tensor"(type base, object cls, object empty)
+    void fill_new_instances "mg_fill_new_instances"(type base, object filler)
+    void keep_instances "mg_keep_instances"(object cls)

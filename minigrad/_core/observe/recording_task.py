@@ -13,7 +13,6 @@ Read next: ``minigrad/_debug/record.py``, which shows the events.
 """
 
 import cython
-from cython.cimports.minigrad._core.engine.ready_queue import pop_ready
 from cython.cimports.minigrad._core.function.node import PyNode
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
 from cython.cimports.minigrad._core.graph.capi import check_signals
@@ -109,8 +108,7 @@ class RecordingTask(StreamTask):
     def choose_next(self):
         """Take the node that runs next out of the queue."""
         node: Node
-        node = pop_ready(self.heap) if self.heap else self.ready
-        self.ready = None
+        node = self.pop()
         others = sorted(self.heap, key=sequence_of, reverse=True)
         rule = "only" if not others else "accumulate" if node.sequence == LAST else "latest"
         runs = bool(self.runs(node))

@@ -313,7 +313,7 @@ def hooks_by_kind(node: Node):
         found["post-accumulate hook"] = [functools.partial(hook, variable)
                                          for hook in dict_values(leaf.post_accumulate_hooks or {})]
     if extra is not None:
-        for number, hooks in extra.tensor_hooks:
+        for number, hooks in extra.tensor_hooks or ():
             found["tensor hook"] += [(number, hook) for hook in dict_values(hooks)]
         found["retain_grad"] = [(number, functools.partial(retain, tensor)) for number, tensor in (extra.retains or {}).items()]
         found["pre-hook"] = dict_values(extra.pre_hooks or {})

@@ -59,52 +59,57 @@ def binary(op, x, y):
     """Run an elementwise op on two operands. Returns NotImplemented if one of them is not a tensor or a number."""
     state = current()
     if state.fast_path and is_plain(x):
-        a = cython.cast(TensorBase, x)
         if is_plain(y):
-            b = cython.cast(TensorBase, y)
-            if a._meta is b._meta and a._meta.dtype.is_floating_point and op.result is None:
-                array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
-                if array is None:
-                    return apply_mixed(op, state, (x, y))      # raises the error
-                out = wrap(array, a._meta)
-                if state.grad_enabled and op.differentiable:
-                    record_pair(op, state, a, b, out)
-                return out
-            if a._meta.dtype is b._meta.dtype and a._meta.dtype.is_floating_point and a._meta.backend is b._meta.backend:
-                return broadcast(op, state, a, b)
-        elif (type(y) is float or type(y) is int) and a._meta.dtype.is_floating_point:
-            array = try_call2(a._meta.backend.table[op.kernel], a._array, y)
-            if array is None:
-                return apply_mixed(op, state, (x, y))
-            if op.result is not None:
-                return wrap(array, meta_of(array, a._meta.device))
-            out = wrap(array, a._meta)
-            if state.grad_enabled and op.differentiable:
-                e = gradient_edge(a)
-                if e is not None and not (a._inference and all_inference(op, (x,), (x, y)[:op.inputs])):
-                    # a number counts as an input of + - * /, as in PyTorch, but not of x ** 2
-                    record(op, state, 1, op.inputs, e, None, (a._output_number, 0) if a._output_number else None,
-                           out, x, y, None)
-                elif a._view_base is not None:
-                    record_if_required(op, state, (x, y), (x, y)[:op.inputs], out, None)
-            return out
+            return on_two_tensors(op, state, cython.cast(TensorBase, x), cython.cast(TensorBase, y))
+        if (type(y) is float or type(y) is int) and cython.cast(TensorBase, x)._meta.dtype.is_floating_point:
+            return on_number(op, state, cython.cast(TensorBase, x), y)
     if op.commutative and is_plain(y) and not isinstance(x, TensorBase):
         return binary(op, y, x)         # 2 * x is x * 2, as in PyTorch
     return apply_mixed(op, state, (x, y))
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
+@cython.nonecheck(False)
 @cython.cfunc
-def broadcast(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> object:
-    """`binary` for two tensors of the same dtype whose shapes differ, or whose result has another dtype."""
+def on_two_tensors(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> object:
+    """`binary` for two tensors."""
+    same: cython.bint = a._meta is b._meta and op.result is None
+    if not a._meta.dtype.is_floating_point or not (same or (a._meta.dtype is b._meta.dtype
+                                                            and a._meta.backend is b._meta.backend)):
+        return apply_mixed(op, state, (a, b))
     array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
     if array is None:
         return apply_mixed(op, state, (a, b))      # raises the error
-    out = wrap(array, meta_of(array, a._meta.device))
+    out = wrap(array, a._meta if same else meta_of(array, a._meta.device))
     if op.result is None and state.grad_enabled and op.differentiable:
         record_pair(op, state, a, b, out)
     return out
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
+@cython.nonecheck(False)
+@cython.cfunc
+def on_number(op: Primitive, state: State, a: TensorBase, number) -> object:
+    """`binary` for a tensor and a Python number."""
+    array = try_call2(a._meta.backend.table[op.kernel], a._array, number)
+    if array is None:
+        return apply_mixed(op, state, (a, number))
+    if op.result is not None:
+        return wrap(array, meta_of(array, a._meta.device))
+    out = wrap(array, a._meta)
+    if state.grad_enabled and op.differentiable:
+        e = gradient_edge(a)
+        if e is not None and not (a._inference and all_inference(op, (a,), (a, number)[:op.inputs])):
+            # a number counts as an input of + - * /, as in PyTorch, but not of x ** 2
+            record(op, state, 1, op.inputs, e, None, (a._output_number, 0) if a._output_number else None, out, a, number, None)
+        elif a._view_base is not None:
+            record_if_required(op, state, (a, number), (a, number)[:op.inputs], out, None)
+    return out
+
+
+@cython.nonecheck(False)
 @cython.cfunc
 def record_pair(op: Primitive, state: State, a: TensorBase, b: TensorBase, out: TensorBase) -> object:
     """Record an op on two tensors if one of them requires a gradient."""
@@ -117,6 +122,8 @@ def record_pair(op: Primitive, state: State, a: TensorBase, b: TensorBase, out: 
     return None
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 def unary(op, x):
     """Run an elementwise op on one tensor."""
     state = current()
@@ -244,6 +251,8 @@ def call_computed(op, args, array):
     return call(op, args)
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 @cython.nonecheck(False)
 @cython.cfunc
 def call_one(op: Primitive, args: tuple, state: State, array) -> object:

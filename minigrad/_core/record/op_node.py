@@ -14,8 +14,17 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 
 import cython
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, call_saved, change_class, named_subclass
-from cython.cimports.minigrad._core.graph.node import clear_node
+from cython.cimports.minigrad._core.graph.capi import (
+    call1,
+    call2,
+    call3,
+    call4,
+    call_rest,
+    call_rest2,
+    call_saved,
+    named_subclass,
+)
+from cython.cimports.minigrad._core.graph.node import allocate_node, clear_node, keep_nodes
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import alias
 from cython.cimports.minigrad._core.graph.thread_state import current
@@ -67,6 +76,7 @@ class OpNode(Node):
         node.interior, node.freed = self.interior, self.freed
         return node
 
+    @cython.nonecheck(False)
     def store(self, slot, value, output, state):
         """Save `value`, a tensor or not, in `slot`. `output` is its output number if this node produced it."""
         version: cython.int = NOT_A_TENSOR
@@ -173,6 +183,9 @@ class OpNode(Node):
                     return unpack_error(saved, self, error)
         return error
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
+    @cython.nonecheck(False)
     def compute(self, grad, wanted, results):
         plan = cython.cast(Plan, self.plan)
         if self.metas is None:
@@ -205,24 +218,27 @@ class OpNode(Node):
             results[1] = self.one(1, grad, a, b, c)
         return None
 
+    @cython.nonecheck(False)
     def one(self, i, grad, a, b, c):
         """Call the formula of input `i` with the saved values that it needs, of the three `a`, `b` and `c`."""
         plan = cython.cast(Plan, self.plan)
         formula = plan.formulas[i]
         n: cython.int = plan.count[i]
         if n == 0:
-            return formula(grad)
+            return call1(formula, grad)
         slot: cython.int = plan.slots[MOST_NEEDED * i]
         p = a if slot == 0 else b if slot == 1 else c
         if n == 1:
-            return formula(grad, p)
+            return call2(formula, grad, p)
         slot = plan.slots[MOST_NEEDED * i + 1]
         q = a if slot == 0 else b if slot == 1 else c
         if n == 2:
-            return formula(grad, p, q)
+            return call3(formula, grad, p, q)
         slot = plan.slots[MOST_NEEDED * i + 2]
-        return formula(grad, p, q, a if slot == 0 else b if slot == 1 else c)
+        return call4(formula, grad, p, q, a if slot == 0 else b if slot == 1 else c)
 
+    @cython.boundscheck(False)
+    @cython.wraparound(False)
     def compute_many(self, grad, wanted, results):
         """`compute` for any number of inputs, outputs and saved values."""
         plan = cython.cast(Plan, self.plan)
@@ -405,7 +421,9 @@ def all_undefined(grads):
 
 # ---- making a node ------------------------------------------------------------------------------------
 
+_EMPTY = cython.declare(tuple, ())
 _classes = {}       # name -> subclass of OpNode
+keep_nodes(OpNode)
 
 
 def node_class(name):
@@ -422,10 +440,8 @@ use_node_class(node_class)
 @cython.nonecheck(False)
 def new_node(plan, state, meta):
     """Make a node for `plan`, without edges. `meta` describes the first output of its op."""
-    node: OpNode = OpNode.__new__(OpNode) if cython.compiled else object.__new__(plan.node_class)
-    if cython.compiled:
-        change_class(node, plan.node_class)
-    else:
+    node: OpNode = allocate_node(OpNode, plan.node_class, _EMPTY)
+    if not cython.compiled:
         clear_node(node)
     node.plan = plan
     node.meta = meta
@@ -436,6 +452,8 @@ def new_node(plan, state, meta):
     return node
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 @cython.nonecheck(False)
 def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
     """Make the node of an op with one or two inputs and one output, and save the values that its plan names.

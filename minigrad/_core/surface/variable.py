@@ -21,11 +21,11 @@ from cython.cimports.minigrad._core.graph.accumulate_grad import choose_grad_dty
 from cython.cimports.minigrad._core.graph.capi import inherit_dealloc
 from cython.cimports.minigrad._core.graph.handle import add_hook
 from cython.cimports.minigrad._core.graph.metadata import DType, Meta, meta_of
-from cython.cimports.minigrad._core.graph.node import retain_output
+from cython.cimports.minigrad._core.graph.node import NodeExtra, retain_output
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import count_write
-from cython.cimports.minigrad._core.record.apply import base_requires_grad
+from cython.cimports.minigrad._core.record.apply import base_requires_grad, requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import tangent_of
 
 from minigrad._core.graph.locks import registering
@@ -206,7 +206,7 @@ class Variable(Operators):
         >>> x.sum().backward(); x.grad
         tensor([10., 10.])
         """
-        if not self.requires_grad:
+        if not requires_grad(self):
             raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
                                 fix="x.requires_grad_()")
         if cython.compiled:     # See Note [Two threads, one table of hooks]
@@ -235,7 +235,7 @@ class Variable(Operators):
         >>> x.sum().backward()
         tensor([1., 1.])
         """
-        if not self.requires_grad:
+        if not requires_grad(self):
             raise AutogradError("MG-E111", "cannot register a hook on a tensor that doesn't require gradient",
                                 fix="x.requires_grad_()")
         if self.grad_fn is not None:
@@ -403,7 +403,10 @@ def add_tensor_hook(tensor: TensorBase, hook) -> object:
     handle = add_hook(hooks, hook)
     extra.hooks = hooks
     if first and tensor._node is not None:
-        node.extras().tensor_hooks.append((tensor._output_number, hooks))
+        of_node: NodeExtra = node.extras()
+        if of_node.tensor_hooks is None:
+            of_node.tensor_hooks = []
+        of_node.tensor_hooks.append((tensor._output_number, hooks))
     if node is not None:
         node.hooked = True
     return handle

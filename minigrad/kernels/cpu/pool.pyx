@@ -32,9 +32,6 @@ from minigrad.kernels.cpu.common cimport *
 
 cnp.import_array()
 
-cdef extern from "numpy/arrayobject.h":
-    npy_intp nbytes "PyArray_NBYTES"(ndarray) noexcept
-
 cdef extern from "internals.h":
     bint weakly_held "mg_weakly_held"(ndarray) noexcept
     bint is_view "mg_is_view"(ndarray) noexcept
@@ -60,7 +57,11 @@ cdef extern from *:
             if (n >= most || shape[i] < 0 || shape[i] >= most) return -1;
         return n;
     }
+
+    /* Makes the reference at an address one of Cython's, which frees it. */
+    static inline PyObject *mg_reference_of(PyObject *o) { return o; }
     """
+    object reference_of "mg_reference_of"(PyObject *)
     ndarray new_view "mg_new_view"(ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start)
     npy_intp numbers_of "mg_numbers"(int nd, npy_intp *shape) noexcept
 
@@ -84,6 +85,11 @@ LIMIT = 256 << 20
 cdef Py_ssize_t limit = LIMIT
 
 
+# The size of an array that the bins take. (NumPy's PyArray_NBYTES is a call.)
+cdef inline Py_ssize_t bytes_of(ndarray x) noexcept:
+    return size(x) * (8 if typenum(x) == NPY_FLOAT64 else 4)
+
+
 cdef inline Bin *bin_of_shape(int nd, npy_intp *dims_, int type) noexcept:
     cdef Py_ssize_t key = type
     cdef int i
@@ -96,23 +102,25 @@ cdef inline Bin *bin_of_bytes(Py_ssize_t bytes) noexcept:
     return &large[((bytes >> 6) ^ (bytes >> 14)) & (BINS - 1)]
 
 
+# The top array of a bin that has one, with the bin's reference to it.
+cdef inline ndarray take(Bin *bin):
+    bin.count -= 1
+    return <ndarray>reference_of(bin.arrays[bin.count])
+
+
 cdef ndarray fresh(int nd, npy_intp *dims_, int type):
     """An uninitialised row-major array."""
     global held
-    cdef Bin *bin
-    cdef ndarray x
-    cdef Py_ssize_t numbers = numbers_of(nd, dims_)
-    if numbers >= LARGE >> 2:
-        return fresh_large(nd, dims_, type, numbers)
-    bin = bin_of_shape(nd, dims_, type)
+    cdef Bin *bin = bin_of_shape(nd, dims_, type)
+    cdef ndarray top
+    cdef Py_ssize_t numbers
     if bin.count > 0:
-        x = <ndarray>bin.arrays[bin.count - 1]
-        if typenum(x) == type and ndim(x) == nd and same_dims(dims(x), dims_, nd):
-            bin.count -= 1
-            Py_XDECREF(bin.arrays[bin.count])
-            held -= nbytes(x)
-            return x
-    return empty(nd, dims_, type, 0)
+        top = <ndarray>bin.arrays[bin.count - 1]
+        if typenum(top) == type and ndim(top) == nd and same_dims(dims(top), dims_, nd):
+            held -= bytes_of(top)
+            return take(bin)
+    numbers = numbers_of(nd, dims_)
+    return fresh_large(nd, dims_, type, numbers) if numbers >= LARGE >> 2 else empty(nd, dims_, type, 0)
 
 
 cdef ndarray fresh_large(int nd, npy_intp *dims_, int type, Py_ssize_t numbers):
@@ -121,11 +129,9 @@ cdef ndarray fresh_large(int nd, npy_intp *dims_, int type, Py_ssize_t numbers):
     cdef Py_ssize_t bytes = numbers * (8 if type == NPY_FLOAT64 else 4)
     cdef Bin *bin = bin_of_bytes(bytes)
     cdef ndarray x
-    if bin.count > 0 and nbytes(<ndarray>bin.arrays[bin.count - 1]) == bytes:
-        bin.count -= 1
+    if bin.count > 0 and bytes_of(<ndarray>bin.arrays[bin.count - 1]) == bytes:
         held -= bytes
-        x = <ndarray>bin.arrays[bin.count]
-        Py_XDECREF(bin.arrays[bin.count])
+        x = take(bin)
         if typenum(x) == type and ndim(x) == nd:
             reshape(x, nd, dims_)
             return x
@@ -136,12 +142,8 @@ cdef ndarray fresh_large(int nd, npy_intp *dims_, int type, Py_ssize_t numbers):
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims_, npy_intp *steps, char *start):
     """A view of the memory of `x` from address `start`, with this shape and these strides in bytes."""
     cdef ndarray view
-    cdef Bin *bin
     if 0 < nd <= MOST_SHELL_DIMS and shells[nd].count > 0:
-        bin = &shells[nd]
-        bin.count -= 1
-        view = <ndarray>bin.arrays[bin.count]
-        Py_XDECREF(bin.arrays[bin.count])
+        view = take(&shells[nd])
         fill_shell(view, x, nd, dims_, steps, start)
     else:
         view = new_view(x, nd, dims_, steps, start)
@@ -184,7 +186,7 @@ cdef void keep(ndarray a) noexcept:
     cdef bint few
     if easy(a) < 0:
         return
-    bytes = nbytes(a)
+    bytes = bytes_of(a)
     few = size(a) >= LARGE >> 2
     bin = bin_of_bytes(bytes) if few else bin_of_shape(ndim(a), dims(a), typenum(a))
     if bin.count >= (FEW if few else DEPTH) or (not few and bin.count * bytes >= SHARE) or held + bytes > limit or weakly_held(a) \
