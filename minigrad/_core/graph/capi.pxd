@@ -130,7 +130,7 @@ cdef extern from *:
         Py_ssize_t longest = more == Py_None ? 3 : Py_MIN(3 + PyList_GET_SIZE(more), MG_FEW);
         if (n > longest) n = (int)longest;
         for (int i = 3; i < n; i++) args[i + 2] = PyList_GET_ITEM(more, i - 3);
-        return PyObject_Vectorcall(f, args + 1, (1 + n) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        return mg_vectorcall(f, args + 1, 1 + n);
     }
 
     /* A weak reference to an object, and the object of one, or None. A call through Python takes five times as long. */
