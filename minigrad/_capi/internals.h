@@ -214,15 +214,19 @@ static inline void mg_fill_shell(PyArrayObject *shell, PyArrayObject *x, int nd,
 static inline void mg_reshape(PyArrayObject *x, int nd, const npy_intp *shape) { (void)x; (void)nd; (void)shape; }
 #endif
 
-/* Make `x` the base of `view`. PyArray_SetBaseObject looks for the owner of the memory first, which x may be. */
+/* Make `x` the base of `view`. PyArray_SetBaseObject looks for the owner of the memory first, which x or its base usually is. */
 static inline int mg_set_base(PyArrayObject *view, PyObject *x) {
-    Py_INCREF(x);                       /* PyArray_SetBaseObject steals this reference, even if it fails */
 #ifndef MINIGRAD_PLAIN_ARRAYS
-    if (((PyArrayObject_fields *)x)->base == NULL && PyArray_CheckExact(x)) {
-        ((PyArrayObject_fields *)view)->base = x;
-        return 0;
+    if (PyArray_CheckExact(x)) {
+        PyObject *owner = PyArray_BASE((PyArrayObject *)x) == NULL ? x : PyArray_BASE((PyArrayObject *)x);
+        if (PyArray_CheckExact(owner) && PyArray_BASE((PyArrayObject *)owner) == NULL) {
+            Py_INCREF(owner);
+            ((PyArrayObject_fields *)view)->base = owner;
+            return 0;
+        }
     }
 #endif
+    Py_INCREF(x);                       /* PyArray_SetBaseObject steals this reference, even if it fails */
     return PyArray_SetBaseObject(view, x);
 }
 #endif

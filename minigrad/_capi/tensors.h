@@ -41,8 +41,11 @@ static inline void mg_empty_tensor(PyObject *o) {
     MG_EMPTY(t->_node);
     MG_EMPTY(t->_counter);
     MG_EMPTY(t->_extra);
+    MG_EMPTY(t->_view_base);
     MG_EMPTY(t->_meta);
-    t->_output_number = t->_leaf_requires_grad = t->_view = t->_inference = 0;
+    t->_output_number = t->_creation = 0;
+    t->_leaf_requires_grad = t->_inference = 0;
+    t->_base_version = 0;
     if (!mg_keep(&mg_tensors, o)) {
         PyTypeObject *cls = Py_TYPE(o);
         mg_tensor_base->tp_dealloc(o);

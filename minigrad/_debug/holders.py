@@ -32,7 +32,7 @@ __all__ = ["Holder", "find_holders"]
 
 DEEPEST = 20        # the largest number of objects between a name and the graph
 FEW = 50            # up to this number of objects, `referrers` calls `gc.get_referrers`
-FIELDS = ("grad", "base", "hooks", "post_accumulate_hooks", "pre_hooks", "post_hooks", "tensor_hooks", "metadata")
+FIELDS = ("grad", "hooks", "post_accumulate_hooks", "pre_hooks", "post_hooks", "tensor_hooks", "metadata")
 OPTIMIZED = 0x1     # the flag of the code of functions
 OURS = (__name__, "minigrad._debug.context")
 
@@ -192,10 +192,12 @@ def step(owner, x, below):
         return next((f".{name}" for name in FIELDS if getattr(x, name, None) is below), "")
     if attributes(x) is below or isinstance(x, (types.CellType, Node)):
         return ""
+    if isinstance(x, TensorBase) and x._base is below:
+        return "._base"
     if isinstance(x, dict):
         key = next((key for key, value in x.items() if value is below), None)
         if owner is not None and attributes(owner) is x:
-            return "" if isinstance(owner, (Node, TensorBase)) else f".{key}"
+            return step(None, owner, below) if isinstance(owner, (Node, TensorBase)) else f".{key}"
         return f"[{key!r}]" if isinstance(key, (str, int, tuple)) else f"[{type(key).__name__}]"
     if isinstance(x, tuple) and isinstance(owner, types.FunctionType):
         return f" -> {owner.__code__.co_freevars[place(x, below)]} of {owner.__name__}()"

@@ -162,6 +162,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "view": ("x, shape", "the view of that shape, or None if the strides do not allow one"),
     "permute": ("x, dims", "dimensions reordered"),
     "transpose": ("x, dim0, dim1", "two dimensions swapped"),
+    "t": ("x", "the matrix x transposed; with fewer dimensions, a view of x as it is"),
     "expand": ("x, shape", "dimensions of size 1 repeated without a copy"),
     "unsqueeze": ("x, dim", "a new dimension of size 1"),
     "select": ("x, dim, index", "x[index] along dim, without that dimension"),

@@ -285,6 +285,43 @@ def test_part_given_to_the_formula(m, make):
     assert x.grad.tolist() == expected.tolist()
 
 
+# name -> what a hook keeps of a gradient, which the engine might go on to use
+KEPT = {"nothing": lambda g: None, "it": lambda g: g, "detached": lambda g: g.detach(), "a part": lambda g: g[1:],
+        "its array": lambda g: g.numpy()}
+
+
+@pytest.mark.parametrize("write", [lambda part, x: part.copy_(x), lambda part, x: part.mul_(x), lambda part, x: part.add_(x)],
+                         ids=["copy_", "mul_", "add_"])
+@pytest.mark.parametrize("name", KEPT)
+def test_gradients_between_writes(m, name, write):
+    """Writes to all rows and a column: the gradients are those of a stack, and what hooks have kept of them stays as it was."""
+    x, gradient = leaf(m, 1., 2., 3.), m.arange(1., 10.).view(3, 3)
+    start = m.ones(3, 3, requires_grad=True)
+    base, kept, seen = start * 1, [], []
+
+    def hook(g):
+        kept.append(KEPT[name](g))
+        seen.append(g.tolist())
+    for part in (base[0], base[1], base[2], base[:, 1]):
+        write(part, x)
+        base.register_hook(hook)
+    base.backward(gradient)
+    rows = [start[i] * 1 for i in range(3)]
+    alone = x.detach().clone().requires_grad_()
+    for row in rows:
+        write(row, alone)
+    whole = m.stack(rows)
+    column = whole[:, 1] * 1
+    write(column, alone)
+    outcome = m.stack([whole[:, 0], column, whole[:, 2]], 1)
+    expected = m.autograd.grad(outcome, [alone, start], gradient)
+    assert value(x.grad) == value(expected[0]) and value(start.grad) == value(expected[1])
+    assert gradient.flatten().tolist() == list(range(1, 10)) and seen[0] == gradient.tolist()
+    for part, whole_gradient in zip(kept, seen):
+        if part is not None:
+            assert part.tolist() == (whole_gradient[1:] if name == "a part" else whole_gradient)
+
+
 @ours
 def test_deep_chain(m):
     """saved_and_versions/T-09: built, run and freed without recursion."""

@@ -179,6 +179,8 @@ for _shape, _dims in [((2, 3), (1, 0)), ((2, 3), (0, 1)), ((2, 3, 4), (2, 0, 1))
     sample("permute", f"{_shape} {_dims}", _shape, dtypes=("float32", "bool"), after=lambda x, d=_dims: (x, d))
 for _shape, _dims in [((2, 3), (1, 0)), ((2, 3, 4), (0, 2)), ((2, 3), (1, 1)), ((), (0, 0)), ((0, 3), (0, 1))]:
     sample("transpose", f"{_shape} {_dims}", _shape, dtypes=("float32", "bool"), after=lambda x, d=_dims: (x, *d))
+for _shape in ((2, 3), (3,), (), (0, 3)):
+    sample("t", f"{_shape}", _shape, dtypes=("float32", "bool"))
 for _a, _b in [((3,), (2, 3)), ((2, 1), (2, 5)), ((), (2, 3)), ((2, 3), (2, 3)), ((1, 3), (0, 3)), ((2, 1, 3), (4, 2, 5, 3))]:
     sample("expand", f"{_a} {_b}", _a, dtypes=("float32", "int64"), after=lambda x, s=_b: (x, s))
 for _shape, _dim in [((2, 3), 0), ((2, 3), 1), ((2, 3), 2), ((), 0), ((0, 3), 1)]:

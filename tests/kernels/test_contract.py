@@ -27,7 +27,7 @@ from tests.kernels.samples import DTYPES, EVERY, FLOATS, LAYOUTS, SAMPLES, WRITA
 from tests.ops.cases import CASES
 
 COMPILED = [name for name in CONTRACT if kernels.CPU.origin[name] != numpy_ref.__name__]
-VIEWS = {"view", "permute", "transpose", "expand", "unsqueeze", "select", "slice", "diagonal", "storage", "as_strided", "real", "imag",
+VIEWS = {"view", "permute", "transpose", "t", "expand", "unsqueeze", "select", "slice", "diagonal", "storage", "as_strided", "real", "imag",
          "view_as_real", "view_as_complex"}
 NO_ARRAY = {"geometry", "owns", "obeys_layout", "contiguous", "by_columns", "accumulate", "class_outside", "number"}
 MAY_RETURN_ITS_ARGUMENT = VIEWS | {"cast", "resize", "to_host", "from_host"}

@@ -80,17 +80,17 @@ def set_output_tangent(node: PyNode, args: tuple, tangents: list, versions: list
                     raise jvp_error(node, "An inplace custom Function is not returning the forward mode gradients as-is. If the "
                                 "forward is modifying an input inplace, then the jvp function must modify the gradient inplace "
                                 "and return it as-is.", "return the tangent itself")
-    elif out._view:
+    elif out._view_base is not None:
         for i in range(len(args)):
             if tangents[i] is None or storage_owner(args[i]) is not storage_owner(out):
                 continue
             tangent: TensorBase = tangents[i]
-            if result is None or not cython.cast(TensorBase, result)._view:
+            if result is None or cython.cast(TensorBase, result)._view_base is None:
                 raise jvp_error(node, "A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
                             "returning a view.", "return the same view of the tangent; t.view_as(t), if an input is returned as-is")
             if not is_view_of(result, tangent):
                 raise jvp_error(node, "A custom Function is returning a view but the jvp is not returning a view of "
-                            + ("the same base as the given grad input." if tangent._view else "the given grad input."),
+                            + ("the given grad input." if tangent._view_base is None else "the same base as the given grad input."),
                             "return the same view of the tangent")
     if result is not None:
         store_tangent(out.extras(), result)
@@ -105,9 +105,9 @@ def jvp_error(node: PyNode, what, fix) -> object:
 @cython.cfunc
 def storage_owner(x: TensorBase) -> TensorBase:
     """The tensor that owns the memory of `x`."""
-    return x._extra.base if x._view else x
+    return x._view_base if x._view_base is not None else x
 
 
 @cython.cfunc
 def is_view_of(x: TensorBase, source: TensorBase) -> cython.bint:
-    return x._view and x._extra.base is storage_owner(source)
+    return x._view_base is not None and x._view_base is storage_owner(source)

@@ -216,7 +216,7 @@ class PyNode(Node):
             output: cython.int = NOT_AN_OUTPUT
             if tensor._node is self:
                 output = tensor._output_number
-            elif tensor._view and self.dirty_tensors is not None and is_among(value, self.dirty_tensors):
+            elif tensor._view_base is not None and self.dirty_tensors is not None and is_among(value, self.dirty_tensors):
                 output = 0      # it was written to, so its grad_fn has been regenerated and is not this node
                 self.rewrites = True
             if state.saved_hooks:

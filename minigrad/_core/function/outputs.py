@@ -20,7 +20,8 @@ import warnings
 import cython
 from cython.cimports.minigrad._core.function.jvp import push_forward
 from cython.cimports.minigrad._core.function.node import is_among
-from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, is_plain, make_tensor, wrap
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, alias, is_plain, make_tensor, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import check_inplace
 from cython.cimports.minigrad._core.mutation.views import locate_view, rebase_history
 from cython.cimports.minigrad._core.record.apply import make_view, requires_grad
@@ -89,13 +90,12 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
             out = attach_node(x, node, i, args, given_in, modified)
         if out is not x and not given_in:
             renamed[id(x)] = out
-        if out._view and not modified and not state.inference:
-            extra: AutogradMeta = out._extra
-            extra.base_version = out.version()
+        if out._view_base is not None and not modified and not state.inference:
+            out._base_version = out.version()
             if getattr(node, "_is_pure_view", False):
-                extra.creation = DEFAULT
+                out._creation = DEFAULT
             else:
-                extra.creation = MULTI_OUTPUT_NODE if different > 1 else IN_CUSTOM_FUNCTION
+                out._creation = MULTI_OUTPUT_NODE if different > 1 else IN_CUSTOM_FUNCTION
         outs.append(out)
     if state.forward:
         push_forward(node, args, raw, outs, dirty, constant, state)
@@ -108,7 +108,7 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
 @cython.cfunc
 def is_single_new_tensor(output: TensorBase, node: PyNode, args: tuple) -> cython.bint:
     """Whether `output` is the usual case: one new tensor, and no tensor was marked on ctx."""
-    return (output._node is None and not output._leaf_requires_grad and not output._view and node.dirty_tensors is None
+    return (output._node is None and not output._leaf_requires_grad and output._view_base is None and node.dirty_tensors is None
             and node.non_differentiable is None and output._meta.dtype.differentiable and not is_among(output, args))
 
 
@@ -148,7 +148,7 @@ def check_outputs(node: PyNode, raw: tuple, args: tuple, dirty: tuple, opaque: l
                     "if you override setup_context.", node=node.name(),
                     fix="return and save a view of the input instead, x.view_as(x), or set ctx up inside forward itself")
         elif i not in opaque:
-            if tensor._view:
+            if tensor._view_base is not None:
                 if len(raw) > 1:
                     raise AutogradError(
                         "MG-E145", "If your Function modifies inplace an input that is a view of another Tensor, your Function "
@@ -174,11 +174,11 @@ def attach_node(x: TensorBase, node: PyNode, number: cython.int, args: tuple, gi
               modified: cython.bint) -> TensorBase:
     """Make `x`, or a view or alias of it, output `number` of `node`, and return that."""
     if modified:
-        rebase_history(x, node, locate_view(x) if x._view else None, number, node.position(x, args))
+        rebase_history(x, node, locate_view(x) if x._view_base is not None else None, number, node.position(x, args))
         return x
     if given_in:
         x = view_as_self(x)
-    elif not x._view and x._node is not node and requires_grad(x):
+    elif x._view_base is None and x._node is not node and requires_grad(x):
         # `x` has its own history or requires a gradient: forward may have built a graph under enable_grad, or `x` comes
         # from outside. We cannot know, so we must not overwrite its history. (PyTorch does.)
         x = alias(x)
@@ -192,7 +192,7 @@ def detach_output(x: TensorBase, given_in: cython.bint, modified: cython.bint) -
     """Return `x`, or a view or alias of it, as an output that has no derivative."""
     if not requires_grad(x):
         return view_as_self(x) if given_in and not modified else x
-    if given_in or not x._view:
+    if given_in or x._view_base is None:
         return alias(x)
     return x        # a view of something that requires a gradient counts as requiring one, as if made under no_grad
 
@@ -201,6 +201,6 @@ def detach_output(x: TensorBase, given_in: cython.bint, modified: cython.bint) -
 def view_as_self(x: TensorBase) -> TensorBase:
     """A view of the whole of `x`, without history."""
     out: TensorBase = wrap(x._array, x._meta) if is_plain(x) else make_tensor(type(x)._result_class(None), x._array, x._meta)
-    make_view(out, x, DEFAULT)
+    make_view(out, x, DEFAULT, current())
     return out
 

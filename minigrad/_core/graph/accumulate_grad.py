@@ -217,8 +217,8 @@ def steal(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
     if grad._node is not None or grad._leaf_requires_grad:
         return None
     tensor = grad
-    if grad._view:
-        tensor = grad._extra.base
+    if grad._view_base is not None:
+        tensor = grad._view_base
         if not is_whole_base(grad):
             return None
     elif not is_exclusive(grad):
@@ -229,7 +229,7 @@ def steal(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
                             and (tensor._meta is leaf._meta or tensor._meta.shape == leaf._meta.shape))
     if not by_rows and (not kernels.owns(mine) or not (kernels.obeys_layout(mine, theirs) or not current().grad_layout)):
         return None
-    if grad._view:
+    if grad._view_base is not None:
         tensor._counter = None      # only the view has it now, and the view is about to be freed
     return tensor
 
@@ -237,7 +237,7 @@ def steal(grad: TensorBase, leaf: TensorBase) -> TensorBase | None:
 @cython.cfunc
 def is_whole_base(view: TensorBase) -> cython.bint:
     """Whether `view` shows its whole base in the same order, and only `view` holds the base, its array and its counter."""
-    base: TensorBase = view._extra.base
+    base: TensorBase = view._view_base
     mine = view._array
     array = base._array
     counter = base._counter
@@ -314,7 +314,7 @@ def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
 @cython.nonecheck(False)
 def gradient_edge(tensor):
     """The node to which the gradient of `tensor` goes: its grad_fn, or a leaf's accumulator. None if it needs no gradient."""
-    if tensor._view and tensor._extra.base_version != tensor._counter.value:
+    if tensor._view_base is not None and tensor._base_version != tensor._counter.value:
         _refresh(tensor)
     if tensor._node is not None:
         return tensor._node

@@ -67,6 +67,11 @@ cdef extern from *:
             && PyArray_BASE((PyArrayObject *)array) == NULL;
     }
 
+    /* Whether `view` shows memory of the NumPy array `owner`, which is nobody's view. */
+    static inline int mg_is_part_of(PyObject *view, PyObject *owner) {
+        return Py_TYPE(view) == Py_TYPE(owner) && PyArray_BASE((PyArrayObject *)view) == owner;
+    }
+
     /* The result of a call, or None if it raised one of the errors of a kernel: operands do not fit, or the result is too large. Then
        the caller takes the slower path, which raises the error. (An ``except`` in Cython saves and restores the exception state, 45
        instructions, even if nothing is raised: 2% of a chain of ops.) */
@@ -119,6 +124,15 @@ cdef extern from *:
     #define mg_try_call_rest(f, a, rest, start) mg_or_none(mg_call_rest2(f, a, NULL, rest, start))
     #define mg_try_call_rest2(f, a, b, rest, start) mg_or_none(mg_call_rest2(f, a, b, rest, start))
 
+    /* f(grad, *saved), where the `n` saved values are a, b, c and the items of the list `more`. */
+    static inline PyObject *mg_call_saved(PyObject *f, PyObject *grad, PyObject *a, PyObject *b, PyObject *c, PyObject *more, int n) {
+        PyObject *args[MG_FEW + 2] = {NULL, grad, a, b, c};
+        Py_ssize_t longest = more == Py_None ? 3 : Py_MIN(3 + PyList_GET_SIZE(more), MG_FEW);
+        if (n > longest) n = (int)longest;
+        for (int i = 3; i < n; i++) args[i + 2] = PyList_GET_ITEM(more, i - 3);
+        return mg_vectorcall(f, args + 1, 1 + n);
+    }
+
     /* A weak reference to an object, and the object of one, or None. A call through Python takes five times as long. */
     static inline PyObject *mg_weak_reference(PyObject *o) { return PyWeakref_NewRef(o, NULL); }
     static inline PyObject *mg_referent(PyObject *reference) {
@@ -145,6 +159,7 @@ cdef extern from *:
     bint has_shape "mg_has_shape"(object array, tuple shape)
     bint is_c_contiguous "mg_is_c_contiguous"(object array)
     bint owns_rows "mg_owns_rows"(object array)
+    bint is_part_of "mg_is_part_of"(object view, object owner)
     object call1 "mg_call1"(object f, object a)
     object call2 "mg_call2"(object f, object a, object b)
     object call3 "mg_call3"(object f, object a, object b, object c)
@@ -153,6 +168,7 @@ cdef extern from *:
     object try_call2 "mg_try_call2"(object f, object a, object b)
     object call_rest "mg_call_rest"(object f, object a, object rest, Py_ssize_t start)
     object call_rest2 "mg_call_rest2"(object f, object a, object b, object rest, Py_ssize_t start)
+    object call_saved "mg_call_saved"(object f, object grad, object a, object b, object c, list more, int n)
     object try_call_rest "mg_try_call_rest"(object f, object a, object rest, Py_ssize_t start)
     object try_call_rest2 "mg_try_call_rest2"(object f, object a, object b, object rest, Py_ssize_t start)
     ctypedef void (*recycler_t "mg_recycler")(object)

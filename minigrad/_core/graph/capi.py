@@ -19,6 +19,7 @@ __all__ = [
     "call4",
     "call_rest",
     "call_rest2",
+    "call_saved",
     "check_signals",
     "count_seldom",
     "dict_values",
@@ -29,6 +30,7 @@ __all__ = [
     "inherit_dealloc",
     "inherit_number_slots",
     "is_c_contiguous",
+    "is_part_of",
     "keep_instances",
     "keep_nodes",
     "named_subclass",
@@ -100,6 +102,11 @@ def call_rest(f, a, rest, start):
 def call_rest2(f, a, b, rest, start):
     """``f(a, b, *rest[start:])``."""
     return f(a, b, *rest[start:])
+
+
+def call_saved(f, grad, a, b, c, more, n):
+    """``f(grad, *saved)``, where the `n` saved values are `a`, `b`, `c` and the items of the list `more`, which may be None."""
+    return f(grad, *(a, b, c, *(more or ()))[:n])
 
 
 def try_call_rest(f, a, rest, start):
@@ -213,6 +220,11 @@ def has_shape(array, shape):
 def is_c_contiguous(array):
     """Whether a NumPy array is writable and contiguous in row-major order."""
     return array.flags.carray
+
+
+def is_part_of(view, owner):
+    """Whether `view` shows memory of the NumPy array `owner`, which is nobody's view."""
+    return view.base is owner
 
 
 def owns_rows(array):

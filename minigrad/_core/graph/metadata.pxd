@@ -16,8 +16,12 @@ cdef class Backend:
     cdef readonly object kernels
     cdef readonly list table
     cdef readonly object accumulate
+    cdef readonly object copy
     cdef readonly object copy_
     cdef readonly object view
+    cdef readonly object geometry
+    cdef readonly object as_strided
+    cdef readonly object as_strided_scatter
     cdef readonly object recycle
     cdef recycler_t recycler
     cdef readonly Backend rounding

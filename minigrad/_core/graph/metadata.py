@@ -230,15 +230,16 @@ class Backend:
     """The kernels of one kind of device, and the interned metadata of the tensors on it.
 
     `kernels` has the kernels by name. `table` has them in the order of the contract, for ops that call a kernel by its
-    number. `accumulate`, `copy_` and `view` are kernels that compiled code calls without an op: a field saves the look-up of
-    their name. `use` replaces all of these together.
+    number. The other fields are kernels that compiled code calls without an op: a field saves the look-up of their name. `use`
+    replaces all of these together.
     """
 
     def __init__(self, name):
         self.name = name
         self.kernels = None
         self.table = []
-        self.accumulate = self.copy_ = self.view = None
+        self.accumulate = self.copy = self.copy_ = self.view = None
+        self.geometry = self.as_strided = self.as_strided_scatter = None
         self.recycle = None         # a capsule with the function that takes unused arrays back into the pool, or None
         self.recycler = find_recycler(None)     # the address of that function
         self.rounding = None        # the backend of the bfloat16 tensors on this kind of device, see Note [bfloat16]
@@ -250,7 +251,8 @@ class Backend:
         before = self.kernels
         self.kernels = kernels
         self.table = kernels.table
-        self.accumulate, self.copy_, self.view = kernels.accumulate, kernels.copy_, kernels.view
+        self.accumulate, self.copy, self.copy_, self.view = kernels.accumulate, kernels.copy, kernels.copy_, kernels.view
+        self.geometry, self.as_strided, self.as_strided_scatter = kernels.geometry, kernels.as_strided, kernels.as_strided_scatter
         self.recycle = kernels.recycle
         self.recycler = find_recycler(kernels.recycle)
         return before
@@ -364,21 +366,22 @@ def meta_of(array, device):
     An array of another device than the CPU has its device as an attribute. For a NumPy array, the list ``backend.recent``
     has recently used records. A record found there needs no tuple of the array's shape.
     """
+    if type(array) is ndarray and device is _cpu:
+        found = cython.cast(Meta, device.backend.recent[shape_key(array) & (RECENT - 1)])
+        if found is not None and has_shape(array, found.shape) \
+                and (has_type(array, found.dtype.numpy) or dtype_of(array) is found.dtype) and found.device is device:
+            return found
+    return find_meta(array)
+
+
+@cython.cfunc
+def find_meta(array) -> Meta:
+    """`meta_of` by a look-up in the table. The list of recent records gets the record of a NumPy array."""
     if type(array) is not ndarray:
         return make_meta(array.shape, dtype_of(array), array.device)
-    if device is not _cpu:      # an op on another device may have a result on the CPU
-        return meta_of(array, _cpu)
-    recent: list = device.backend.recent
-    at: cython.Py_ssize_t = shape_key(array) & (RECENT - 1)
-    found = recent[at]
-    if found is not None:
-        meta = cython.cast(Meta, found)
-        if (has_type(array, meta.dtype.numpy) or dtype_of(array) is meta.dtype) and meta.device is device \
-                and has_shape(array, meta.shape):
-            return meta
-    made: Meta = make_meta(array.shape, dtype_of(array), device)
-    recent[at] = made
-    return made
+    found: Meta = make_meta(array.shape, dtype_of(array), _cpu)     # an op on another device may have a result on the CPU
+    _cpu.backend.recent[shape_key(array) & (RECENT - 1)] = found
+    return found
 
 
 CPU = Device("cpu", None, Backend("cpu"))

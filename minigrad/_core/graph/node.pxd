@@ -52,6 +52,7 @@ cdef class Node:
     cdef Node next_node(self, Py_ssize_t i)
     cdef tuple next_nodes(self)
     cdef object connect(self, tuple nodes, object numbers)
+    cdef object lead_to(self, Py_ssize_t edge, Node following, int number)
     cdef int input_number(self, Py_ssize_t edge)
     cdef NodeExtra extras(self)
     cpdef name(self)

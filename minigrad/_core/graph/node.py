@@ -139,6 +139,19 @@ class Node:
         self.next_more = nodes[2:] if self.edges > 2 else None
         self.input_numbers = numbers
 
+    def lead_to(self, edge, following, number):
+        """Let edge `edge` lead to input `number` of the node `following`."""
+        if edge == 0:
+            self.next0 = following
+        elif edge == 1:
+            self.next1 = following
+        else:
+            self.next_more = (*self.next_more[:edge - 2], following, *self.next_more[edge - 1:])
+        if self.input_number(edge) != number:
+            numbers = [self.input_number(i) for i in range(self.edges)]
+            numbers[edge] = number
+            self.input_numbers = tuple(numbers)
+
     def input_number(self, edge):
         return 0 if self.input_numbers is None else self.input_numbers[edge]
 

@@ -6,8 +6,10 @@
                     the op that produced it: `grad_fn`, `output_nr`               node.py
     _leaf_requires_grad
                     the flag that the user set
-    _view           whether it is a view; its base is in `_extra`
     _inference      whether it was made in inference mode
+    _view_base, _base_version, _creation
+                    view: its base, which is not a view itself; the version at which its node was made; how it was made, a
+                    `CreationMeta` (record/apply.py)
     _counter        version counter of the storage; None means version 0          version.py
     _extra          fields that few tensors need, made on first use               AutogradMeta
 
@@ -61,7 +63,7 @@ class Dual:
 @cython.freelist(1024)
 @cython.cclass
 class AutogradMeta:
-    """Fields that only leaves, views and tensors with hooks need. Compiled, they all start empty."""
+    """Fields that only leaves, tensors with hooks and dual numbers need. Compiled, they all start empty."""
 
     def __init__(self):
         self.grad = None                    # the accumulated gradient
@@ -71,9 +73,6 @@ class AutogradMeta:
         self.retains_grad = False
         self.chose_grad_dtype = False       # leaf: whether the user set grad_dtype
         self.grad_dtype = None              # leaf: the dtype that the user set; None allows any dtype
-        self.base = None                    # view: its base, which is not a view itself
-        self.base_version = 0               # view: the version at which its node was made
-        self.creation = 0                   # view: how it was made, a `CreationMeta` (record/apply.py)
         self.dual = None                    # the tangent, see forward_ad.py
         self.primal = False                 # view: its tangent is not a part of its base's tangent
         self.root = None                    # view of such a view: that view, whose tangent has a part for this one
@@ -126,8 +125,10 @@ class TensorBase:
         self._node = None
         self._output_number = 0
         self._leaf_requires_grad = False
-        self._view = False
         self._inference = False
+        self._view_base = None
+        self._base_version = 0
+        self._creation = 0
         self._counter = None
         self._extra = None
 

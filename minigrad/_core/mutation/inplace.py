@@ -46,9 +46,9 @@ def check_inplace(target):
     """Raise if a recorded op may not write to `target`. Returns `locate_view(target)` for a view, else None."""
     base: TensorBase = None
     geometry: tuple = None
-    if target._view:
+    if target._view_base is not None:
         check_creation(target, False)
-        base = target._extra.base
+        base = target._view_base
         if base._node is None and (base._leaf_requires_grad or target._leaf_requires_grad or target._node is not None):
             raise AutogradError(
                 "MG-E121", "a view of a leaf Variable that requires grad is being used in an in-place operation.",
@@ -179,7 +179,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         node.next1 = f
         if (e is not None and target._output_number) or (f is not None and x._output_number):
             node.input_numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
-    write_result(op, target, array, (target, *others), node, geometry, state, kernel)
+    write_result(op, target, array, (target, others[0]) if others else (target,), node, geometry, state, kernel)
     return True
 
 

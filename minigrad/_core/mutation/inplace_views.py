@@ -68,8 +68,8 @@ def apply_inplace_view(op, target, others):
             state.set_modes(state.grad_enabled, state.inference, True)
     if node is not None:
         set_history(target, node, 0)
-        if target._view:
-            target._extra.base_version = target.version()
+        if target._view_base is not None:
+            target._base_version = target.version()
     return target
 
 

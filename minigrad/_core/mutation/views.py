@@ -11,7 +11,7 @@ A write through a view is an op on the *base*: it replaces a part of the base. S
                     │ inner: MulBackward0     ── edge 1.. ──> the other operands of the write
 
 After the write, the grad_fn of every view of the base is wrong: it does not know the write. These views are *stale*: the
-version of the storage is not the version at which their grad_fn was made (`base_version`). A stale grad_fn is regenerated
+version of the storage is not the version at which their grad_fn was made (`_base_version`). A stale grad_fn is regenerated
 on its next use (`refresh`). The new grad_fn is one node that takes the view from the base by its strides, whatever chain of
 views had made it.
 
@@ -21,7 +21,7 @@ Note [How a view was made]
     Not every view may get a new grad_fn like this. If a view is one of several outputs (chunk, split, unbind), its node
     produced the other outputs too. A view made under no_grad has no node. A view made in inference mode must not have a
     node. A view returned by a custom Function has the user's backward, which a regenerated grad_fn would bypass. For
-    these views, an in-place write or a use of a stale grad_fn is an error. `AutogradMeta.creation` says how a view was made.
+    these views, an in-place write or a use of a stale grad_fn is an error. `TensorBase._creation` says how a view was made.
 
 Note [The result of a write in its own formula]
     The formula of exp_ uses the result. So a second derivative goes back through the node of the write. But that node
@@ -29,16 +29,24 @@ Note [The result of a write in its own formula]
     a *twin* of the node, which the graph of the gradient then owns. (PyTorch gives the result the grad_fn of the view
     instead, which it must find again at unpack.)
 
+Note [The gradient of a write, in place]
+    The gradient of the old base is the gradient of the new one, but for the part that was written. PyTorch copies it for each
+    write. We change the part in place if nobody but the engine holds the gradient: then the backward of n writes, to n rows
+    of a matrix, moves n rows and not n matrices. The conditions are those of Note [Adding in place]. The number of references
+    is only known in compiled code, so interpreted code always copies.
+
 Mirrors ``torch/csrc/autograd/variable.{h,cpp}`` (DifferentiableViewMeta, rebase_history, grad_fn) and
 ``functions/tensor.cpp`` (CopySlices).
 """
 
 import cython
+import numpy as np
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
+from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, is_part_of, owns_rows, recycle, reference_count
 from cython.cimports.minigrad._core.graph.node import clear_node, retain_output
 from cython.cimports.minigrad._core.graph.switches import Switches
-from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
+from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, is_exclusive, wrap
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.apply import base_requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import locate_in_real_base
@@ -56,6 +64,7 @@ from minigrad._core.record.apply import CreationMeta
 from minigrad.errors import AutogradError
 
 switches = cython.declare(Switches, _switches)
+ndarray = cython.declare(object, np.ndarray)
 DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
 NO_GRAD_MODE = cython.declare(cython.int, CreationMeta.NO_GRAD_MODE)
@@ -68,7 +77,7 @@ def locate_view(view):
     After an assignment to ``.data``, the view and its base may be in different memory. Like PyTorch, we still use the
     strides and the offset in the new memory. It is an error if that place is outside the base.
     """
-    base: TensorBase = view._extra.base
+    base: TensorBase = view._view_base
     where: tuple = locate_in_real_base(view, base)
     if where[3] >= 0 or not view._meta.numel:
         return where
@@ -97,22 +106,6 @@ def extent_in_bytes(tensor: TensorBase) -> object:
 class CopySlices(Node):
     """The grad_fn of a base after a write to one of its views."""
 
-    def __init__(self, base: TensorBase, base_edge, base_number, inner: Node, geometry, position):
-        clear_node(self)
-        self.inner = inner
-        self.plan = inner.plan      # validate.py reads it: whether the node belongs to a built-in op
-        self.geometry = geometry
-        self.position = position    # of the edge to the base's old history: 0, except for a custom Function
-        self.meta = base._meta
-        nodes = list(inner.next_nodes())
-        numbers = [inner.input_number(i) for i in range(inner.edges)]
-        nodes[position] = base_edge
-        numbers[position] = base_number
-        self.connect(tuple(nodes), tuple(numbers) if any(numbers) else None)
-        self.sequence = inner.sequence
-        if switches.notes_nodes:
-            note_creation(self, current())
-
     def explain_error(self, error):
         inner: Node = self.inner
         return error if inner is None else inner.explain_error(error)
@@ -133,7 +126,7 @@ class CopySlices(Node):
         if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype or current().forward:
             whole = self.compute_by_ops(grad, inner, wanted, found, old)
         else:
-            whole = self.compute_by_kernels(cython.cast(TensorBase, grad)._array, inner, wanted, found, old)
+            whole = self.compute_by_kernels(grad, inner, wanted, found, old)
         for i in range(len(found)):
             if self.next_node(i) is not None:
                 results[i] = found[i] if i != p else whole
@@ -141,14 +134,26 @@ class CopySlices(Node):
 
     def compute_by_kernels(self, grad, inner, wanted, found, old):
         """Run `inner` on its part of the gradient. Returns the gradient of the old base if `old`, else None."""
-        kernels = self.meta.backend.kernels
-        part = kernels.copy(kernels.as_strided(grad, *self.geometry))
-        inner.compute(wrap(part, inner.meta), wanted, found)
+        # See Note [The gradient of a write, in place]. Only the engine has a reference: counted before `tensor` adds one.
+        ours: cython.bint = cython.compiled and reference_count(grad) == 1
+        tensor = cython.cast(TensorBase, grad)
+        ours = ours and tensor._node is None and not tensor._leaf_requires_grad and is_exclusive(tensor)
+        backend = self.meta.backend
+        array = tensor._array
+        seen = call_rest(backend.as_strided, array, self.geometry, 0)
+        inner.compute(wrap(backend.copy(seen), inner.meta), wanted, found)
         if not old:
             return None
         written = found[self.position]      # None: the op does not depend on the old values, so their gradient is 0
+        if ours and type(array) is ndarray and owns_rows(array) and is_part_of(seen, array):
+            if written is None:
+                backend.kernels.fill_(seen, 0)
+            else:
+                backend.copy_(seen, cython.cast(TensorBase, written)._array)
+            recycle(backend.recycler, seen)
+            return grad
         written = 0 if written is None else cython.cast(TensorBase, written)._array
-        return wrap(kernels.as_strided_scatter(grad, written, *self.geometry), self.meta)
+        return wrap(call_rest2(backend.as_strided_scatter, array, written, self.geometry, 0), self.meta)
 
     def compute_by_ops(self, grad, inner, wanted, found, old):
         """`compute_by_kernels` with ops instead of kernels, so that the result can be differentiated again."""
@@ -176,16 +181,36 @@ class CopySlices(Node):
         return None
 
 
+@cython.cfunc
+def new_copy_slices(base: TensorBase, inner: Node, geometry: tuple, position: cython.int) -> CopySlices:
+    """The node of a write by `inner` to the part `geometry` of `base`. Edge `position` of `inner` leads to the old history.
+
+    `position` is 0, except for a custom Function.
+    """
+    node: CopySlices = CopySlices.__new__(CopySlices)
+    clear_node(node)
+    node.inner = inner
+    node.plan = inner.plan      # validate.py reads it: whether the node belongs to a built-in op
+    node.geometry = geometry
+    node.position = position
+    node.meta = base._meta
+    node.connect(inner.next_nodes(), inner.input_numbers)
+    node.lead_to(position, gradient_edge(base), base._output_number)
+    node.sequence = inner.sequence
+    if switches.notes_nodes:
+        note_creation(node, current())
+    return node
+
+
 def rebase_history(target, node, geometry, number=0, position=0):
     """Make `node` the grad_fn of `target`, after its op has written to `target` in place.
 
     `geometry` is the result of `check_inplace`. `target` is output `number` of the op, and edge `position` of `node` leads
     to the old history of `target`.
     """
-    if target._view:
-        base: TensorBase = target._extra.base
-        copy = CopySlices(base, gradient_edge(base), base._output_number, node, geometry, position)
-        set_history(base, copy, 0)
+    if target._view_base is not None:
+        base: TensorBase = target._view_base
+        set_history(base, new_copy_slices(base, node, geometry, position), 0)
         regenerate_grad_fn(target, geometry)
     else:
         set_history(target, node, number)
@@ -227,11 +252,9 @@ def refresh(view: TensorBase):
 
 @cython.cfunc
 def refresh_once(view: TensorBase) -> object:
-    extra: AutogradMeta = view._extra
     if view._node is None and not base_requires_grad(view):
         return None
-    version = view.version()
-    if extra.base_version == version:
+    if view._base_version == view.version():
         return None
     check_creation(view, True)
     return regenerate_grad_fn(view, locate_view(view))
@@ -240,22 +263,25 @@ def refresh_once(view: TensorBase) -> object:
 @cython.cfunc
 def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
     """Give a view a new grad_fn, which takes the view from the base, with its present history, by its strides."""
-    extra: AutogradMeta = view._extra
-    base: TensorBase = extra.base
+    base: TensorBase = view._view_base
     old: Node = view._node
     number = view._output_number
     edge: Node = gradient_edge(base)
     view._output_number = 0
     # `edge` is None if the base has no history but the view had one: the user made the view require a gradient
+    strides, shape, steps, offset = geometry
+    args: tuple = (base, strides, shape, steps, offset)
     mixed: cython.bint = view._meta.dtype is not base._meta.dtype
-    args: tuple = (base, *geometry, view._meta.dtype.is_complex) if mixed else (base, *geometry)
+    if mixed:
+        args = (*args, view._meta.dtype.is_complex)
     record(upcalls.as_strided_parts_op if mixed else upcalls.as_strided_op, current(), 1, 1, edge, None,
            (base._output_number,) if base._output_number else None, view, None, None, args)
-    if old is not None:
+    extra: AutogradMeta = view._extra
+    if old is not None and extra is not None:
         extra.hooks = None      # they stay on the old node
         if extra.retains_grad:
             move_retained_grad(old, number, view._node, 0)
-    extra.base_version = view.version()
+    view._base_version = view.version()
     return None
 
 
@@ -265,8 +291,7 @@ def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
 @cython.cfunc
 def check_creation(view: TensorBase, indirect: cython.bint) -> object:
     """Raise if `view` was made in a way that forbids in-place writes to it or, `indirect`, to its base."""
-    extra: AutogradMeta = view._extra
-    how: cython.int = extra.creation
+    how: cython.int = view._creation
     if how == DEFAULT:
         return None
     created = "created in inference mode" if how == INFERENCE_MODE else \
@@ -301,7 +326,7 @@ def check_creation(view: TensorBase, indirect: cython.bint) -> object:
         reason = "This view was created inside a custom Function (or because an input was returned as-is) and the autograd " \
                  "logic to handle view+inplace would override the custom backward associated with the custom Function."
         fix = "clone the output of the custom Function"
-    story = describe_writes(view, extra.base_version, None) if indirect else None
+    story = describe_writes(view, view._base_version, None) if indirect else None
     raise AutogradError("MG-E120", f"{start_of} and {event}. {reason}", where=story, fix=fix)
 
 

@@ -40,7 +40,7 @@ from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_o
 
 
 class CreationMeta:
-    """The values of `AutogradMeta.creation`: how a view was made. See Note [How a view was made] in views.py."""
+    """The values of `TensorBase._creation`: how a view was made. See Note [How a view was made] in views.py."""
 
     DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
 
@@ -104,7 +104,7 @@ def on_number(op: Primitive, state: State, a: TensorBase, number) -> object:
         if e is not None and not (a._inference and all_inference(op, (a,), (a, number)[:op.inputs])):
             # a number counts as an input of + - * /, as in PyTorch, but not of x ** 2
             record(op, state, 1, op.inputs, e, None, (a._output_number, 0) if a._output_number else None, out, a, number, None)
-        elif a._view:
+        elif a._view_base is not None:
             record_if_required(op, state, (a, number), (a, number)[:op.inputs], out, None)
     return out
 
@@ -117,7 +117,7 @@ def record_pair(op: Primitive, state: State, a: TensorBase, b: TensorBase, out: 
     f = gradient_edge(b)
     if (e is not None or f is not None) and not (a._inference and b._inference):
         record(op, state, (e is not None) | ((f is not None) << 1), 2, e, f, output_numbers(a, b), out, a, b, None)
-    elif a._view or b._view:
+    elif a._view_base is not None or b._view_base is not None:
         record_if_required(op, state, (a, b), (a, b), out, None)
     return None
 
@@ -138,7 +138,7 @@ def unary(op, x):
                 e = gradient_edge(a)
                 if e is not None and not (a._inference and all_inference(op, (x,), ())):
                     record(op, state, 1, 1, e, None, (a._output_number,) if a._output_number else None, out, x, None, None)
-                elif a._view:
+                elif a._view_base is not None:
                     record_if_required(op, state, (x,), (x,), out, None)
             return out
     return apply_mixed(op, state, (x,))
@@ -196,7 +196,13 @@ def call(op, args):
     """
     state = current()
     if op.inputs == 1 and not op.variadic and state.fast_path and is_plain(args[0]):
-        return call_one(op, args, state)
+        return call_one(op, args, state, None)
+    return call_any(op, args, state)
+
+
+@cython.cfunc
+def call_any(op: Primitive, args: tuple, state: State) -> object:
+    """`call` for any op, tensors and modes."""
     if not state.fast_path and state.autocast is not None:
         args = state.autocast.convert(op.name, args)
     i: cython.Py_ssize_t
@@ -237,14 +243,24 @@ def call(op, args):
     return wrap_results(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)
 
 
+def call_computed(op, args, array):
+    """``call(op, args)`` for an op on one tensor whose forward the caller has computed already: `array`."""
+    state = current()
+    if state.fast_path and is_plain(args[0]):
+        return call_one(op, args, state, array)
+    return call(op, args)
+
+
 @cython.boundscheck(False)
 @cython.wraparound(False)
 @cython.nonecheck(False)
 @cython.cfunc
-def call_one(op: Primitive, args: tuple, state: State) -> object:
-    """`call` for the usual op: one plain tensor, and other arguments, on the fast path."""
+def call_one(op: Primitive, args: tuple, state: State, array) -> object:
+    """`call` for the usual op: one plain tensor, and other arguments, on the fast path. `array`: its result, if it is known."""
     x = cython.cast(TensorBase, args[0])
-    if op.kernel >= 0:
+    if array is not None:
+        pass
+    elif op.kernel >= 0:
         array = try_call_rest(x._meta.backend.table[op.kernel], x._array, args, 1)
     else:
         array = try_call_rest2(op.forward, x._meta.backend.kernels, x._array, to_constant_arguments(op, args), 1)
@@ -255,12 +271,14 @@ def call_one(op: Primitive, args: tuple, state: State) -> object:
             raise translate_kernel_error(op.name, error) from None
     if type(array) is tuple or type(array) is list:
         return wrap_results(op, state, args, args[:1], array, x._meta.device)
-    out = wrap_result(op, array, x._meta.device, None, args, DEFAULT)
+    out = wrap(array, meta_of(array, x._meta.device))
+    if op.view:
+        make_view(out, x, DEFAULT, state)
     if state.grad_enabled and op.differentiable and out._meta.dtype.differentiable:
         edge = gradient_edge(x)
         if edge is not None and not (x._inference and all_inference(op, args, ())):
             record(op, state, 1, 1, edge, None, (x._output_number,) if x._output_number else None, out, None, None, args)
-        elif x._view:
+        elif x._view_base is not None:
             record_if_required(op, state, args, args[:1], out, None)
     return out
 
@@ -303,10 +321,10 @@ def wrap_results(op: Primitive, state: State, args: tuple, tensors: tuple, array
             cls = type(x)._result_class(cls)
     outs = None
     if type(array) is tuple or type(array) is list:
-        outs = [wrap_result(op, item, device, cls, tensors, MULTI_OUTPUT_NODE) for item in array]
+        outs = [wrap_result(op, item, device, cls, tensors, MULTI_OUTPUT_NODE, state) for item in array]
         out = cython.cast(TensorBase, outs[0]) if outs else None
     else:
-        out = wrap_result(op, array, device, cls, tensors, DEFAULT)
+        out = wrap_result(op, array, device, cls, tensors, DEFAULT, state)
     if state.grad_enabled and op.differentiable and out is not None:
         record_if_required(op, state, args, tensors, out, outs)
     if not state.fast_path:
@@ -329,7 +347,7 @@ def apply_intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) 
             out = cython.cast(TensorBase, make_tensor(type(x), x._array, x._meta))
             out._counter = x.shared_counter()
         if op.view and x._counter is cython.cast(TensorBase, tensors[0])._counter:
-            make_view(out, tensors[0], MULTI_OUTPUT_NODE if many else DEFAULT)
+            make_view(out, tensors[0], MULTI_OUTPUT_NODE if many else DEFAULT, state)
         outs.append(out)
     if state.grad_enabled and op.differentiable and outs:
         record_if_required(op, state, args, tensors, outs[0], outs if many else None)
@@ -353,7 +371,7 @@ def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> obje
     for i in range(len(tensors)):
         x = tensors[i]
         if isinstance(x, TensorBase) and (gradient_edge(x) is not None
-                                          or (cython.cast(TensorBase, x)._view and base_requires_grad(x))):
+                                          or (cython.cast(TensorBase, x)._view_base is not None and base_requires_grad(x))):
             mask |= cython.cast(cython.longlong, 1) << i
     if mask == 0:
         return None
@@ -371,43 +389,40 @@ def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> obje
 
 
 @cython.cfunc
-def wrap_result(op: Primitive, array, device: Device, cls, tensors: tuple, creation: cython.int) -> TensorBase:
+def wrap_result(op: Primitive, array, device: Device, cls, tensors: tuple, creation: cython.int, state: State) -> TensorBase:
     """Wrap one result in a tensor of the class `cls` (None: the public class). The result of a view op becomes a view."""
     meta = meta_of(array, device)
     out: TensorBase = wrap(array, meta) if cls is None else make_tensor(cls, array, meta)
     if op.view:
-        make_view(out, tensors[0], creation)
+        make_view(out, tensors[0], creation, state)
     return out
 
 
 @cython.nonecheck(False)
-def make_view(view, source, creation):
+def make_view(view, source, creation, state):
     """Make `view` a view of `source`, or of the base of `source` if that is a view itself.
 
     `creation` is the `CreationMeta` to use if gradients are enabled: see Note [How a view was made] in views.py.
     """
+    counter = source._counter if source._counter is not None else source.shared_counter()
+    view._counter = counter
     if source._inference:       # an inference tensor is in no graph, so its view needs no base
-        view._counter = source.shared_counter()
         view._inference = True
         return None
-    state = current()
     if state.inference:
         creation = INFERENCE_MODE
     elif not state.grad_enabled:
         creation = NO_GRAD_MODE
-    extra = view.extras()
-    if source._view:
-        extra.base = source._extra.base
-        extra.root = source if source._extra.primal else source._extra.root
-        inherited = source._extra.creation
-        if creation == DEFAULT or inherited == INFERENCE_MODE:
-            creation = inherited
+    if source._view_base is not None:
+        view._view_base = source._view_base
+        if creation == DEFAULT or source._creation == INFERENCE_MODE:
+            creation = source._creation
+        if source._extra is not None and (source._extra.primal or source._extra.root is not None):
+            view.extras().root = source if source._extra.primal else source._extra.root
     else:
-        extra.base = source
-    view._counter = source.shared_counter()
-    extra.base_version = view._counter.value
-    extra.creation = creation
-    view._view = True
+        view._view_base = source
+    view._base_version = counter.value
+    view._creation = creation
     return None
 
 
@@ -420,20 +435,22 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
     mask: cython.longlong = 0
     required: cython.bint = False
     numbered: cython.bint = False
+    normal: cython.bint = False     # whether one of them is not an inference tensor
     i: cython.Py_ssize_t
     edges: list = []
     for i in range(len(tensors)):
         x = tensors[i]
         edge = None
         if isinstance(x, TensorBase):
+            normal |= not cython.cast(TensorBase, x)._inference
             edge = gradient_edge(x)
             if edge is not None:
                 numbered |= cython.cast(TensorBase, x)._output_number != 0
                 mask = ALL if op.variadic else mask | (1 << i)
-            elif cython.cast(TensorBase, x)._view and base_requires_grad(x):
+            elif cython.cast(TensorBase, x)._view_base is not None and base_requires_grad(x):
                 required = True
         edges.append(edge)
-    if (mask == 0 and not required) or all_inference(op, args, tensors):
+    if (mask == 0 and not required) or (not normal and all_inference(op, args, tensors)):
         return None
     if outs is None and not out._meta.dtype.differentiable:
         return None
@@ -467,19 +484,19 @@ def all_inference(op: Primitive, args: tuple, tensors: tuple) -> cython.bint:
 
 def requires_grad(x):
     """``x.requires_grad``, without regenerating the history of a stale view."""
-    return x._node is not None or x._leaf_requires_grad or (x._view and base_requires_grad(x))
+    return x._node is not None or x._leaf_requires_grad or (x._view_base is not None and base_requires_grad(x))
 
 
 def base_requires_grad(view):
     """Whether the base of `view` requires a gradient. Then the view counts as requiring one too, even without a history."""
-    base: TensorBase = view._extra.base
+    base: TensorBase = view._view_base
     return base._leaf_requires_grad or base._node is not None
 
 
 def flag_outputs(op, state, args, tensors, outs):
     """Mark the results as inference tensors in inference mode, and compute their tangents in forward-mode AD."""
     for out in outs:
-        if state.inference and not cython.cast(TensorBase, out)._view:
+        if state.inference and cython.cast(TensorBase, out)._view_base is None:
             cython.cast(TensorBase, out)._inference = True
     if state.forward and op.differentiable and not all_inference(op, args, tensors):
         push_tangents(op, args, tensors, outs, state)

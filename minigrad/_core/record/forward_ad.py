@@ -101,16 +101,16 @@ def tangent_of(x):
         tangent = view_tangent(own_tangent(root), tensor, root)
     finally:
         state.set_modes(state.grad_enabled, state.inference, enabled)
-    store_tangent(tensor._extra, tangent)
+    store_tangent(tensor.extras(), tangent)
     return tangent
 
 
 @cython.cfunc
 def tangent_root(x: TensorBase) -> TensorBase | None:
     """The tensor whose tangent contains that of the view `x`. None if `x` is not a view, or ``.data`` gave it other memory."""
-    if not x._view or x._extra.primal:
+    if x._view_base is None or (x._extra is not None and x._extra.primal):
         return None
-    root: TensorBase = x._extra.base if x._extra.root is None else x._extra.root
+    root: TensorBase = x._view_base if x._extra is None or x._extra.root is None else x._extra.root
     if x._meta.numel and locate_in_real_base(x, root)[3] < 0:
         return None
     return root
@@ -119,7 +119,7 @@ def tangent_root(x: TensorBase) -> TensorBase | None:
 @cython.cfunc
 def locate_in_base(x: TensorBase, base: TensorBase) -> tuple:
     """The place of `x` in `base`: (base's strides, shape, strides, offset), in elements. A negative offset: not in `base`."""
-    return x._meta.backend.kernels.geometry(x._array, base._array)
+    return x._meta.backend.geometry(x._array, base._array)
 
 
 def locate_in_real_base(x, base):

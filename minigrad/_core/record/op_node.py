@@ -14,7 +14,16 @@ Mirrors the generated ``torch/csrc/autograd/generated/Functions.cpp``. Read next
 
 import cython
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import call1, call2, call3, call4, call_rest, call_rest2, named_subclass
+from cython.cimports.minigrad._core.graph.capi import (
+    call1,
+    call2,
+    call3,
+    call4,
+    call_rest,
+    call_rest2,
+    call_saved,
+    named_subclass,
+)
 from cython.cimports.minigrad._core.graph.node import allocate_node, clear_node, keep_nodes
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import alias
@@ -186,6 +195,10 @@ class OpNode(Node):
             return None
         if self.freed and plan.saved > 0:
             raise error_freed(self)
+        if plan.single and not self.interior & HOLDS_TENSOR:        # nothing to unpack
+            if plan.active & wanted & 1:
+                results[0] = call_saved(plan.formulas[0], grad, self.saved0, self.saved1, self.saved2, self.more, plan.saved)
+            return None
         if not plan.simple:
             return self.compute_many(grad, wanted, results)
         history: cython.bint = plan.saves_output and current().grad_enabled

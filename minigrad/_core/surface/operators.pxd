@@ -7,6 +7,8 @@ cdef class Rules:
     cdef public Primitive mul
     cdef public Primitive div
     cdef public Primitive neg
+    cdef public object getitem
+    cdef public object setitem
     cdef public object functions
 
 cdef class Operators(TensorBase):

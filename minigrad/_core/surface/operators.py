@@ -27,11 +27,11 @@ from minigrad._core.graph.tensor import TensorBase
 @cython.binding(False)
 @cython.cclass
 class Rules:
-    """The rules behind the operators: five frequent ops as primitives, and `functions` with all others by name."""
+    """The rules behind the operators: five frequent ops as primitives, indexing, and `functions` with all others by name."""
 
     def __init__(self):
         self.add = self.sub = self.mul = self.div = self.neg = None
-        self.functions = None
+        self.getitem = self.setitem = self.functions = None
 
 
 rules = cython.declare(Rules, Rules())
@@ -40,7 +40,7 @@ rules = cython.declare(Rules, Rules())
 def use_rules(add, sub, mul, div, neg, functions):
     """Supply the rules of the operators. `functions` has the other functions as attributes, such as ``abs``."""
     rules.add, rules.sub, rules.mul, rules.div, rules.neg = add, sub, mul, div, neg
-    rules.functions = functions
+    rules.getitem, rules.setitem, rules.functions = functions.getitem, functions.setitem, functions
 
 
 @cython.binding(False)
@@ -121,10 +121,10 @@ class Operators(TensorBase):
     # ---- indexing ---------------------------------------------------------------------------------------
 
     def __getitem__(self, index):
-        return rules.functions.getitem(self, index)
+        return rules.getitem(self, index)
 
     def __setitem__(self, index, value):
-        rules.functions.setitem(self, index, value)
+        rules.setitem(self, index, value)
 
 
 if not cython.compiled:

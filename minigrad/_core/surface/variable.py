@@ -70,7 +70,7 @@ class Variable(Operators):
         You can set it on leaves. Raises `RuntimeError` if the dtype has no gradients, the value is not a bool, or the tensor
         is not a leaf.
         """
-        return self._leaf_requires_grad or self._node is not None or (self._view and base_requires_grad(self))
+        return self._leaf_requires_grad or self._node is not None or (self._view_base is not None and base_requires_grad(self))
 
     @requires_grad.setter
     def requires_grad(self, value):
@@ -100,7 +100,7 @@ class Variable(Operators):
     @property
     def grad_fn(self):
         """The node of the op that made this tensor, or None for a leaf."""
-        if self._view:
+        if self._view_base is not None:
             gradient_edge(self)       # regenerates the history of a stale view: see views.py
         return self._node
 
@@ -294,7 +294,7 @@ class Variable(Operators):
         """
         if self._inference or current().inference:
             return self
-        if self._view:
+        if self._view_base is not None:
             raise AutogradError("MG-E115", "Can't detach views in-place. Use detach() instead.")
         self._node = None
         self._output_number = 0
@@ -338,7 +338,7 @@ class Variable(Operators):
         >>> mg.zeros(2).is_inference()
         False
         """
-        return self._inference
+        return bool(self._inference)
 
     def bump(self, name):
         """Count a write to the storage that is about to happen. `name` is the function that writes."""
@@ -371,10 +371,10 @@ class Variable(Operators):
     @property
     def _base(self):
         """The base of this view, or None if the tensor is not a view."""
-        return self._extra.base if self._view else None
+        return self._view_base
 
     def _is_view(self):
-        return self._view
+        return self._view_base is not None
 
     @property
     def _tangent(self):
@@ -456,8 +456,10 @@ def as_class(tensor, cls):
     out._node = source._node
     out._output_number = source._output_number
     out._leaf_requires_grad = source._leaf_requires_grad
-    out._view = source._view
     out._inference = source._inference
+    out._view_base = source._view_base
+    out._base_version = source._base_version
+    out._creation = source._creation
     out._counter = source._counter
     out._extra = source._extra
     return out

@@ -17,7 +17,7 @@ cdef Py_ssize_t CROWD = numpy_ref.precision.CROWD
 
 
 def cat(xs, int dim):
-    cdef list arrays = list(xs)
+    cdef list arrays = <list>xs if type(xs) is list else list(xs)
     if not arrays:
         return numpy_ref.cat(arrays, dim)
     cdef ndarray first = <ndarray?>arrays[0], x, z
@@ -45,7 +45,7 @@ def cat(xs, int dim):
         elif i > dim:
             inner *= d[i]
     d[dim] = length
-    z = fresh(n, d, typenum(first)) if easy(first) >= 0 else <ndarray>empty(n, d, typenum(first), 0)
+    z = fresh(n, d, typenum(first)) if is_real(first) else <ndarray>empty(n, d, typenum(first), 0)
     if size(z) == 0:
         return z
     p = data(z)

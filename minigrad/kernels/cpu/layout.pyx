@@ -7,7 +7,7 @@ import numpy as np
 from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, strided
+from minigrad.kernels.cpu.pool cimport fresh, recycle, strided
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -36,7 +36,7 @@ def copy_with_layout(g, x):
     cdef ndarray z
     if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x) and ndim(<ndarray>g) == ndim(<ndarray>x):
         if not is_real(g) or easy(g) >= 0:
-            return copy(g)
+            return copy_of(<ndarray>g)
         z = fresh(ndim(<ndarray>g), dims(<ndarray>g), typenum(<ndarray>g))
         copy_into(z, <ndarray>g)
         return z
@@ -64,8 +64,13 @@ def full(shape, value, dtype):
 
 
 def copy(x):
-    cdef ndarray a = <ndarray?>x, z
-    cdef int kind = easy(x)
+    return copy_of(<ndarray?>x)
+
+
+cdef ndarray copy_of(ndarray a):
+    """A row-major copy."""
+    cdef ndarray z
+    cdef int kind = easy(a)
     if kind >= 0:
         z = fresh(ndim(a), dims(a), typenum(a))
         copy_rows(data(z), data(a), size(a), item_size(kind))
@@ -87,9 +92,17 @@ cdef void copy_rows(char *to, char *origin, npy_intp n, int width) noexcept:
 
 
 def copy_(x, y):
-    if not of_numbers(x) or not of_numbers(y) or typenum(<ndarray>x) != typenum(<ndarray>y):
+    if not of_numbers(x):
         return numpy_ref.copy_(x, y)
-    overwrite(<ndarray>x, <ndarray>y)
+    write(<ndarray>x, y)
+
+
+cdef int write(ndarray x, object y) except -1:
+    """x[...] = y"""
+    if of_numbers(y) and typenum(x) == typenum(<ndarray>y):
+        return overwrite(x, <ndarray>y)
+    numpy_ref.copy_(x, y)
+    return 0
 
 
 cdef int overwrite(ndarray a, ndarray b) except -1:
@@ -213,6 +226,17 @@ def transpose(x, int dim0, int dim1):
     if size(a) == 0:
         return numpy_ref.transpose(x, dim0, dim1)
     return strided(a, n, d, s, data(a))
+
+
+def t(x):
+    cdef ndarray a = <ndarray?>x
+    cdef npy_intp d[2]
+    cdef npy_intp s[2]
+    if ndim(a) != 2 or size(a) == 0:
+        return numpy_ref.t(x)
+    d[0], d[1] = dims(a)[1], dims(a)[0]
+    s[0], s[1] = strides(a)[1], strides(a)[0]
+    return strided(a, 2, d, s, data(a))
 
 
 def expand(x, shape):
@@ -366,20 +390,18 @@ cdef struct Part:
     npy_intp start
 
 
-# Fill in `part`. Returns False if it is not inside `elements` elements, or the base is not row-major.
-cdef bint find_part(Part *part, npy_intp elements, npy_intp item, tuple base_shape, tuple base_strides, tuple shape,
-                    tuple strides_, npy_intp offset) except -1:
-    cdef npy_intp step = 1, last = offset, stride
+# Fill in `part`. Returns False if it is not inside the row-major array `base`, or `base` does not have `base_strides`, in elements.
+cdef bint find_part(Part *part, ndarray base, tuple base_strides, tuple shape, tuple strides_, npy_intp offset) except -1:
+    cdef npy_intp step = 1, last = offset, stride, elements = size(base), item = cnp.PyArray_ITEMSIZE(base)
     cdef Py_ssize_t i
-    if base_shape is None or base_strides is None or shape is None or strides_ is None or len(base_shape) != len(base_strides) \
-            or len(shape) != len(strides_):
+    if base_strides is None or shape is None or strides_ is None or ndim(base) != len(base_strides) or len(shape) != len(strides_):
         raise ValueError("a shape and its strides are tuples of one length")
     if not 0 <= offset < elements:
         return False
-    for i in range(len(base_shape) - 1, -1, -1):
-        if <npy_intp>base_shape[i] != 1 and <npy_intp>base_strides[i] != step:
+    for i in range(ndim(base) - 1, -1, -1):
+        if dims(base)[i] != 1 and <npy_intp>base_strides[i] != step:
             return False
-        step *= <npy_intp>base_shape[i]
+        step *= dims(base)[i]
     if len(shape) > MOST_DIMS or step != elements:
         return False
     part.ndim = <int>len(shape)
@@ -392,6 +414,14 @@ cdef bint find_part(Part *part, npy_intp elements, npy_intp item, tuple base_sha
         part.strides[i] = <npy_intp>(<size_t>stride * <size_t>item)     # may overflow if the size is 1
     part.start = offset * item
     return True
+
+
+# z[part] = y
+cdef int write_part(ndarray z, Part *part, object y) except -1:
+    cdef ndarray seen = strided(z, part.ndim, part.dims, part.strides, data(z) + part.start)
+    write(seen, y)
+    recycle(seen)
+    return 0
 
 
 # Whether no two indices name the same element: each stride goes beyond all that the smaller ones cover.
@@ -420,7 +450,7 @@ def as_strided(x, base_strides, shape, strides, offset):
     cdef ndarray a
     if type(x) is ndarray and is_contiguous(<ndarray>x):
         a = <ndarray>x
-        if find_part(&part, size(a), cnp.PyArray_ITEMSIZE(a), x.shape, base_strides, shape, strides, offset):
+        if find_part(&part, a, base_strides, shape, strides, offset):
             return strided(a, part.ndim, part.dims, part.strides, data(a) + part.start)
     return numpy_ref.as_strided(x, base_strides, shape, strides, offset)
 
@@ -430,9 +460,9 @@ def as_strided_scatter(x, y, base_strides, shape, strides, offset):
     cdef ndarray z
     if of_numbers(x) and type(y) is ndarray:
         z = <ndarray>x
-        if find_part(&part, size(z), cnp.PyArray_ITEMSIZE(z), x.shape, base_strides, shape, strides, offset):
-            z = <ndarray>cnp.PyArray_NewCopy(z, cnp.NPY_CORDER)
-            copy_(strided(z, part.ndim, part.dims, part.strides, data(z) + part.start), y)
+        if find_part(&part, z, base_strides, shape, strides, offset):
+            z = copy_of(z)
+            write_part(z, &part, y)
             return z
     return numpy_ref.as_strided_scatter(x, y, base_strides, shape, strides, offset)
 
@@ -443,9 +473,8 @@ def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
     cdef npy_intp d[MOST_DIMS]
     if of_numbers(y):
         z = <ndarray>zeros(read_shape(base_shape, d), d, typenum(<ndarray>y), 0)
-        if find_part(&part, size(z), cnp.PyArray_ITEMSIZE(z), base_shape, base_strides, shape, strides, offset) \
-                and distinct(&part, cnp.PyArray_ITEMSIZE(z)) \
+        if find_part(&part, z, base_strides, shape, strides, offset) and distinct(&part, cnp.PyArray_ITEMSIZE(z)) \
                 and ndim(<ndarray>y) == part.ndim and same_dims(dims(<ndarray>y), part.dims, part.ndim):
-            copy_(strided(z, part.ndim, part.dims, part.strides, data(z) + part.start), y)
+            write_part(z, &part, y)
             return z
     return numpy_ref.as_strided_add(y, base_shape, base_strides, shape, strides, offset)

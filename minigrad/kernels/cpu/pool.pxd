@@ -4,6 +4,7 @@ from numpy cimport ndarray, npy_intp
 from minigrad.kernels.cpu.common cimport MOST_DIMS
 
 cdef ndarray fresh(int nd, npy_intp *dims, int kind)
+cdef void recycle(object x) noexcept
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)
 
 

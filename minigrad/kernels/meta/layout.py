@@ -24,8 +24,8 @@ from minigrad.kernels.numpy_ref.layout import (
 
 __all__ = ["Creation", "accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast",
            "contiguous", "copy", "copy_", "copy_with_layout", "diagonal", "expand", "fill_", "geometry", "imag", "number",
-           "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "storage", "to_host", "transpose", "unsqueeze",
-           "view", "view_as_complex", "view_as_real"]
+           "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "storage", "t", "to_host", "transpose",
+           "unsqueeze", "view", "view_as_complex", "view_as_real"]
 
 
 class Creation:
@@ -108,6 +108,7 @@ def view_kernel(name):
 view = view_kernel("view")
 permute = view_kernel("permute")
 transpose = view_kernel("transpose")
+t = view_kernel("t")
 expand = view_kernel("expand")
 unsqueeze = view_kernel("unsqueeze")
 select = view_kernel("select")

@@ -41,7 +41,7 @@ FILES = {
     "layout":
         "accumulate add_ as_strided as_strided_add as_strided_scatter by_columns cast contiguous copy copy_ copy_with_layout "
         "diagonal empty expand fill_ from_host full geometry imag number obeys_layout owns permute real resize select slice "
-        "storage to_host transpose tril triu unsqueeze view view_as_complex view_as_real",
+        "storage t to_host transpose tril triu unsqueeze view view_as_complex view_as_real",
     "linalg":
         "cholesky cofactors det eig eigh eigvals eigvalsh inv lu lu_rows matrix_exp qr slogdet solve solve_triangular svd "
         "svdvals",

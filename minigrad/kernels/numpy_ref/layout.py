@@ -15,8 +15,8 @@ from minigrad.kernels.refusals import not_complex, too_long
 
 __all__ = ["accumulate", "add_", "as_strided", "as_strided_add", "as_strided_scatter", "by_columns", "cast", "contiguous",
            "copy", "copy_", "copy_with_layout", "diagonal", "empty", "expand", "fill_", "from_host", "full", "geometry", "imag",
-           "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "storage", "to_host", "transpose",
-           "tril", "triu", "unsqueeze", "view", "view_as_complex", "view_as_real"]
+           "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "storage", "t", "to_host",
+           "transpose", "tril", "triu", "unsqueeze", "view", "view_as_complex", "view_as_real"]
 
 
 def dense(x):
@@ -212,6 +212,10 @@ def transpose(x, dim0, dim1):
     order = list(range(x.ndim))
     order[dim0], order[dim1] = order[dim1], order[dim0]
     return permute(x, order)
+
+
+def t(x):
+    return permute(x, list(range(x.ndim))[::-1])
 
 
 def expand(x, shape):

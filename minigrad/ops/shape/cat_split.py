@@ -89,9 +89,8 @@ class Split(Splitting):
     torch_names = {"x": "self", "size": "split_size"}
 
     def forward(k, x, size, dim):
-        length = x.shape[dim]
-        return tuple([k.slice(x, dim, at, min(at + size, length), 1) for at in range(0, length, size)]
-                     or [k.slice(x, dim, 0, 0, 1)])
+        cut, length = k.slice, x.shape[dim]
+        return tuple([cut(x, dim, at, min(at + size, length), 1) for at in range(0, length, size)] or [cut(x, dim, 0, 0, 1)])
 
     def vjp(g, needs, x_shape, size, dim):
         length = x_shape[dim]
@@ -114,8 +113,10 @@ class SplitWithSizes(Splitting):
 
 def join_gradients(grads, shape, sizes, dim):
     """Join the gradients of the pieces into the gradient of the whole. An undefined gradient (None) counts as zeros."""
-    like = next(g for g in grads if g is not None)
-    return cat([like.new_zeros((*shape[:dim], size, *shape[dim + 1:])) if g is None else g
+    defined = [g for g in grads if g is not None]
+    if len(defined) == len(grads):
+        return cat(defined, dim)
+    return cat([defined[0].new_zeros((*shape[:dim], size, *shape[dim + 1:])) if g is None else g
                 for g, size in zip(grads, sizes)], dim)
 
 

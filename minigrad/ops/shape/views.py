@@ -14,7 +14,7 @@ import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.capi import is_c_contiguous
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
-from cython.cimports.minigrad._core.record.apply import call
+from cython.cimports.minigrad._core.record.apply import call, call_computed
 from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
 
 from minigrad._core.surface.variable import as_class
@@ -35,6 +35,8 @@ ndarray = cython.declare(object, np.ndarray)
 @op("view", "View0")
 class ViewOp(View):
     """z = x in another shape"""
+
+    kernel = "view"
 
     def forward(k, x, shape):
         z = k.view(x, shape)
@@ -86,8 +88,8 @@ class Transpose(View):
 class T(View):
     """z = the matrix x transposed"""
 
-    def forward(k, x):
-        return k.permute(x, (1, 0)) if x.ndim == 2 else k.permute(x, tuple(range(x.ndim)))
+    kernel = "t"
+    params = ("x",)
 
     def vjp_x(g):
         return call(T_OP, (g,))
@@ -233,7 +235,8 @@ def view(input: Tensor, *shape: int | Sequence[int], size: Sequence[int] | None 
             [3, 4, 5]])
     """
     tensor_argument("view", input)
-    return call(VIEW_OP, (input, infer_size(as_shape(shape if size is None else (size,)), input._meta.numel)))
+    return call(VIEW_OP, (input, infer_size(as_shape(shape if size is None else (size,)),
+                                            cython.cast(TensorBase, input)._meta.numel)))
 
 
 def reshape(input: Tensor, *sizes: int | Sequence[int], shape: Sequence[int] | None = None) -> Tensor:
@@ -262,8 +265,11 @@ def reshape(input: Tensor, *sizes: int | Sequence[int], shape: Sequence[int] | N
 @cython.annotation_typing(True)
 def reshape_to(x: TensorBase, shape: tuple):
     """`reshape` to a shape with the right number of elements and no -1."""
-    if (type(x._array) is ndarray and is_c_contiguous(x._array)) or x._meta.backend.view(x._array, shape) is not None:
+    if type(x._array) is ndarray and is_c_contiguous(x._array):
         return call(VIEW_OP, (x, shape))
+    array = x._meta.backend.view(x._array, shape)
+    if array is not None:
+        return call_computed(VIEW_OP, (x, shape), array)
     return call(UNSAFE_VIEW, (call(CLONE, (x, False)), shape))
 
 

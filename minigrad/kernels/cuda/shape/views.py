@@ -7,7 +7,7 @@ from minigrad.kernels.cuda.runtime.memory import ArrayInterface
 from minigrad.kernels.numpy_ref.layout import dense, on_layout
 
 __all__ = ["by_columns", "contiguous", "diagonal", "expand", "geometry", "imag", "obeys_layout", "owns", "permute", "real",
-           "select", "slice", "storage", "transpose", "unsqueeze", "view", "view_as_complex", "view_as_real"]
+           "select", "slice", "storage", "t", "transpose", "unsqueeze", "view", "view_as_complex", "view_as_real"]
 
 
 def view_kernel(name):
@@ -18,6 +18,7 @@ def view_kernel(name):
 view = view_kernel("view")
 permute = view_kernel("permute")
 transpose = view_kernel("transpose")
+t = view_kernel("t")
 expand = view_kernel("expand")
 unsqueeze = view_kernel("unsqueeze")
 select = view_kernel("select")
