@@ -183,7 +183,8 @@ def close(found, expected, what):
         single = found.dtype in (np.float32, np.complex64)
         rtol = 1e-5 if single else 2e-3 if found.dtype == np.float16 else 1e-11
         scale = np.abs(expected[np.isfinite(expected)]).max(initial=1) if expected.dtype.kind in "fc" else 1
-        np.testing.assert_allclose(found, expected, rtol=rtol, atol=min(scale, 1e4) * rtol / 10, err_msg=what)
+        # two float32 roundings more than here: other processors have no instruction that multiplies and adds at once
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=min(scale, 1e4) * rtol / 5, err_msg=what)
     else:
         assert found == expected and type(found) is type(expected), f"{what}: {found!r}, expected {expected!r}"
 
