@@ -91,6 +91,8 @@ static inline void mg_count_seldom(PyTypeObject *cls) {
     cls->tp_alloc = mg_alloc_uncounted;
     cls->tp_free = mg_free_uncounted;
 }
+#else
+static inline void mg_count_seldom(PyTypeObject *cls) { (void)cls; }
 #endif
 
 #endif
