@@ -31,6 +31,7 @@ static inline PyObject *mg_revive(mg_memory *memory) {
     if (memory->count == 0) return NULL;
     PyObject *o = memory->kept[--memory->count];
     Py_SET_REFCNT(o, 1);
+    PyObject_GC_Track(o);
     return o;
 }
 static inline int mg_keep(mg_memory *memory, PyObject *o) {
@@ -39,10 +40,12 @@ static inline int mg_keep(mg_memory *memory, PyObject *o) {
     return 1;
 }
 
-/* Let `empty(o)` free what o refers to, which may free objects of the same class, and so on: a chain of two million nodes would
-   exhaust the stack. Beyond a depth of MG_DEEPEST an object waits in a list until the outermost call comes to it. Python's own trashcan
-   does the same, in ten times the time. `link` is a field of o for the list. */
+/* Free an object: `empty(o)` frees what o refers to, which may free objects of the same class, and so on: a chain of two million
+   nodes would exhaust the stack. Beyond a depth of MG_DEEPEST an object waits in a list until the outermost call comes to it. Python's
+   own trashcan does the same, in ten times the time. `link` is the field of o for weak references, and then for the list. */
 static inline void mg_free_in_turn(mg_memory *memory, PyObject *o, void (*empty)(PyObject *), PyObject **(*link)(PyObject *)) {
+    PyObject_GC_UnTrack(o);
+    if (*link(o)) PyObject_ClearWeakRefs(o);
     if (memory->depth == MG_DEEPEST) {
         *link(o) = memory->waiting;
         memory->waiting = o;

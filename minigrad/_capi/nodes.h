@@ -19,8 +19,7 @@ static inline void mg_show_less(PyTypeObject *cls) { mg_set_traverse(cls, mg_tra
 
 #ifndef MINIGRAD_PLAIN_MEMORY
 static mg_memory mg_nodes;
-static PyTypeObject *mg_node_class;     /* the class whose instances are kept, with those of its subclasses, which add no field */
-static destructor mg_node_dealloc;      /* how Cython frees them */
+static destructor mg_node_dealloc;      /* how Cython frees the nodes of the kept class and its subclasses, which add no field */
 
 static inline PyObject **mg_node_link(PyObject *o) { return &((MG_NODE *)o)->__weakref__; }
 
@@ -45,15 +44,10 @@ static inline void mg_empty_node(PyObject *o) {
     if (!mg_keep(&mg_nodes, o)) mg_node_dealloc(o);
 }
 
-static inline void mg_dealloc_node(PyObject *o) {
-    PyObject_GC_UnTrack(o);
-    if (((MG_NODE *)o)->__weakref__) PyObject_ClearWeakRefs(o);
-    mg_free_in_turn(&mg_nodes, o, mg_empty_node, mg_node_link);
-}
+static inline void mg_dealloc_node(PyObject *o) { mg_free_in_turn(&mg_nodes, o, mg_empty_node, mg_node_link); }
 
 static inline void mg_keep_nodes(PyTypeObject *cls) {
-    if (mg_node_class) return;
-    mg_node_class = cls;
+    if (mg_node_dealloc) return;
     mg_node_dealloc = cls->tp_dealloc;
     cls->tp_dealloc = mg_dealloc_node;
 }
@@ -65,15 +59,12 @@ static inline void mg_keep_nodes(PyTypeObject *cls) { (void)cls; }
 static inline PyObject *mg_allocate_node(PyTypeObject *base, PyObject *cls, PyObject *empty) {
 #ifndef MINIGRAD_PLAIN_MEMORY
     PyObject *o = mg_revive(&mg_nodes);
-    if (o) {
-        mg_change_class(o, cls);
-        PyObject_GC_Track(o);
-        return o;
-    }
+#else
+    PyObject *o = NULL;
 #endif
-    PyObject *made = base->tp_new(base, empty, NULL);
-    if (made) mg_change_class(made, cls);
-    return made;
+    if (!o) o = base->tp_new(base, empty, NULL);
+    if (o) mg_change_class(o, cls);
+    return o;
 }
 
 #endif

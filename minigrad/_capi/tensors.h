@@ -64,8 +64,6 @@ static inline void mg_dealloc_tensor(PyObject *o) {    /* also for a subclass: P
         Py_TRASHCAN_END
         return;
     }
-    PyObject_GC_UnTrack(o);
-    if (((MG_TENSOR *)o)->__weakref__) PyObject_ClearWeakRefs(o);
     mg_free_in_turn(&mg_tensors, o, mg_empty_tensor, mg_tensor_link);
 }
 
@@ -88,7 +86,7 @@ static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
 static inline PyObject *mg_allocate_tensor(PyTypeObject *base, PyObject *cls, PyObject *empty) {
 #ifndef MINIGRAD_PLAIN_MEMORY
     PyObject *o = cls == (PyObject *)mg_tensor_class ? mg_revive(&mg_tensors) : NULL;
-    if (o) { PyObject_GC_Track(o); return o; }
+    if (o) return o;
 #endif
     return (mg_bare_new ? mg_bare_new : base->tp_new)((PyTypeObject *)cls, empty, NULL);
 }
