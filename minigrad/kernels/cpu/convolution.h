@@ -133,14 +133,9 @@ static int mg_make_plan(mg_plan *p, const mg_geometry *g, mg_size lanes, enum mg
     return 0;
 }
 
-#define MG_ROWS 6                   /* outputs of a tile; with its vectors they fill the registers */
-#define MG_AT_A_TIME 256            /* products in one partial sum: longer sums add up such parts */
 #define MG_CACHED (256 << 10)       /* bytes of images whose weight gradients are summed before the sum is stored */
 #define MG_SHORT 16                 /* bytes of a row for which columns are faster */
 #define MG_WORTH_THREADS (1 << 23)  /* multiplications from which threads share the work */
-
-/* The first element of block b: n elements are divided into blocks of nearly equal size, at most `most`. */
-static mg_size mg_first(mg_size b, mg_size n, mg_size most) { return b * n / ((n + most - 1) / most); }
 
 #define MG_LOOPS "tiles.h"
 #include "each_width.h"

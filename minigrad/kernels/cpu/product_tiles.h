@@ -55,7 +55,7 @@ static MG_TARGET int MG_NAME(mg_product)(const T *x, mg_size x_row, mg_size x_co
         const T *columns = y + j * y_column;
         if (panel) MG_JOIN(mg_turn_, MG_TYPE)(columns, y_column, panel, k, width), columns = panel, y_row = width;
         for (mg_size i = 0, b = 1, next; i < m; i = next, b++) {
-            next = mg_first_row(b, m);
+            next = mg_first(b, m, MG_ROWS);
 #define MG_ARGUMENTS x + i * x_row, x_row, x_column, columns, y_row, z + i * n + j, n, k, width
             switch (next - i) { MG_CASE(1) MG_CASE(2) MG_CASE(3) MG_CASE(4) MG_CASE(5) MG_CASE(6) }
 #undef MG_ARGUMENTS

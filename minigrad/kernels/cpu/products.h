@@ -27,12 +27,6 @@
 #define MG_SUMS_OF(...)
 #endif
 
-#define MG_ROWS 6                   /* rows of a tile; with its vectors they fill the registers */
-#define MG_AT_A_TIME 256            /* products in one partial sum: longer sums add up such parts */
-
-/* The first row of block b: m rows are divided into blocks of nearly equal size, at most MG_ROWS. */
-static mg_size mg_first_row(mg_size b, mg_size m) { return b * m / ((m + MG_ROWS - 1) / MG_ROWS); }
-
 /* Four columns of four elements, as four rows. gcc finds these eight instructions only if they are written down. */
 static inline void mg_turn_block_f32(const float *y, mg_size y_column, float *z, mg_size z_row) {
 #if defined(__GNUC__) && !defined(__clang__)

@@ -28,6 +28,12 @@
 #define MG_WIDER
 #endif
 
+#define MG_ROWS 6                   /* rows of a tile of sums; with its vectors they fill the registers */
+#define MG_AT_A_TIME 256            /* products in one partial sum: longer sums add up such parts */
+
+/* The first element of block b: n elements are divided into blocks of nearly equal size, at most `most`. */
+static inline mg_size mg_first(mg_size b, mg_size n, mg_size most) { return b * n / ((n + most - 1) / most); }
+
 /* The widest vector that the machine has and that a row of so many bytes fills by more than half; at least 16 bytes. */
 static inline int mg_vector_bytes(mg_size row) {
 #ifdef MG_WIDER
