@@ -113,18 +113,17 @@ def collect_inputs(node: PyNode, args: tuple, state: State) -> cython.bint:
     if not (required and state.grad_enabled):
         return False
     nodes: list = [None] * tensors
-    numbered: cython.bint = False
+    numbers: list = None        # most are zero
     edge: cython.Py_ssize_t = 0
     for x in args:
         if isinstance(x, TensorBase):
             nodes[edge] = gradient_edge(x)
-            numbered |= nodes[edge] is not None and cython.cast(TensorBase, x)._output_number != 0
+            if nodes[edge] is not None and cython.cast(TensorBase, x)._output_number != 0:
+                if numbers is None:
+                    numbers = [0] * tensors
+                numbers[edge] = cython.cast(TensorBase, x)._output_number
             edge += 1
-    numbers = None
-    if numbered:
-        numbers = tuple([0 if following is None else cython.cast(TensorBase, x)._output_number
-                         for x, following in zip([x for x in args if isinstance(x, TensorBase)], nodes)])
-    node.connect(tuple(nodes), numbers)
+    node.connect(tuple(nodes), None if numbers is None else tuple(numbers))
     return True
 
 

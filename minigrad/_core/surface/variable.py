@@ -25,7 +25,7 @@ from cython.cimports.minigrad._core.graph.node import NodeExtra, retain_output
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import count_write
-from cython.cimports.minigrad._core.record.apply import base_requires_grad, requires_grad
+from cython.cimports.minigrad._core.record.apply import requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import tangent_of
 
 from minigrad._core.graph.locks import registering
@@ -70,7 +70,7 @@ class Variable(Operators):
         You can set it on leaves. Raises `RuntimeError` if the dtype has no gradients, the value is not a bool, or the tensor
         is not a leaf.
         """
-        return self._leaf_requires_grad or self._node is not None or (self._view_base is not None and base_requires_grad(self))
+        return requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, value):
