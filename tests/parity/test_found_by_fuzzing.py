@@ -127,8 +127,12 @@ def test_of_a_number_they_are_one_node(name, node, m):
     assert type(y.grad_fn).__name__ == node and not y._is_view() and y.grad_fn.next_functions[0][0].variable is x
     g, = m.autograd.grad(y, x, create_graph=True)
     assert g.item() == (1.0 if name == "logcumsumexp" else 0.0)
+    assert g.requires_grad == (name != "logcumsumexp")      # whose derivative is the constant 1, also where x is infinite
     if g.requires_grad:
         assert m.autograd.grad(g * g, x)[0].item() == 0
+    else:
+        far = m.tensor(-m.inf, requires_grad=True)
+        assert m.autograd.grad(far.logcumsumexp(0), far)[0].item() == 1
 
 
 @BOTH
