@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from minigrad.errors import ArgumentError, TensorValueError
 from minigrad.func._arguments import check_models
 from minigrad.ops import stack
-from minigrad.random import get_rng_state, set_rng_state
+from minigrad.random import default_generator, get_rng_state, set_rng_state
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
@@ -72,13 +72,14 @@ def vmap(func: Callable[..., Any], in_dims: int | tuple = 0, out_dims: int | tup
         dims = [check_dim(name, leaf, dim) for leaf, dim in zip(leaves, dims_of_leaves(name, in_dims, args))]
         size = batch_size(name, leaves, dims)
         columns = [[leaf] * size if dim is None else leaf.unbind(dim) for leaf, dim in zip(leaves, dims)]
-        state = get_rng_state() if randomness != "different" else None
+        state = get_rng_state() if randomness == "same" else None
+        draws = default_generator._draws
         results = []
         for row in zip(*columns):
-            if randomness == "same" and state is not None:
+            if state is not None:
                 set_rng_state(state)
             results.append(func(*tree_unflatten(list(row), spec), **kwargs))
-        if randomness == "error" and not bool((get_rng_state() == state).all()):
+        if randomness == "error" and default_generator._draws != draws:
             raise ArgumentError("MG-E254", f"vmap({name}): called random operation while in randomness error mode",
                                 fix='randomness="different" or "same", or draw the random numbers outside of vmap')
         return stack_results(name, results, out_dims)

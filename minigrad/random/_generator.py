@@ -43,6 +43,7 @@ class Generator:
 
     def __init__(self, device="cpu"):
         self.device = as_device(device)
+        self._draws = 0         # how often numbers were drawn: `vmap` asks whether its function drew any
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed):
@@ -209,9 +210,10 @@ def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True,
 
 
 def stream(generator):
-    """The stream of words behind an argument."""
+    """The stream of words behind an argument, for a draw."""
     if generator is None:
-        return default_generator.stream
-    if not isinstance(generator, Generator):
+        generator = default_generator
+    elif not isinstance(generator, Generator):
         raise TensorTypeError("MG-E201", f"argument 'generator' must be minigrad.Generator, not {type(generator).__name__}")
+    generator._draws += 1
     return generator.stream

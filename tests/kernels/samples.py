@@ -61,7 +61,7 @@ def laid_out(x, layout):
     elif layout == "sliced":
         out = np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::2]
     elif layout == "offset":
-        out = np.empty((x.shape[0] + 1, *x.shape[1:]), x.dtype)[1:]
+        out = np.zeros((x.shape[0] + 1, *x.shape[1:]), x.dtype)[1:]     # the first row is in the result of `storage`
     elif layout == "negative":
         out = np.empty(x.shape, x.dtype)[..., ::-1]
     out[...] = x

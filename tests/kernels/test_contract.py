@@ -231,7 +231,7 @@ def shifted(x, by):
     return out
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", [name for name in COMPILED if name != "storage"])     # which shows what is around its argument
 def test_the_place_in_memory_changes_no_bit(name):
     """A loop's wide, narrow and single instructions must round alike; otherwise running backward twice gives two results.
 

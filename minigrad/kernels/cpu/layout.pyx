@@ -367,6 +367,22 @@ def geometry(x, base):
             start // item)
 
 
+def storage(x):
+    # `x` or the array that it is a view of, if that is one block of elements of this type, row by row
+    cdef ndarray a, owner
+    cdef npy_intp n, item
+    if type(x) is ndarray and size(<ndarray>x) > 0:
+        a = <ndarray>x
+        base = a if cnp.PyArray_BASE(a) == NULL else <object>cnp.PyArray_BASE(a)
+        if type(base) is ndarray:
+            owner = <ndarray>base
+            n, item = size(owner), cnp.PyArray_ITEMSIZE(a)
+            if cnp.PyArray_DESCR(owner) == cnp.PyArray_DESCR(a) and has_flags(owner, cnp.NPY_ARRAY_CARRAY | cnp.NPY_ARRAY_OWNDATA) \
+                    and (data(a) - data(owner)) % item == 0 and item > 0:
+                return strided(owner, 1, &n, &item, data(owner))
+    return numpy_ref.storage(x)
+
+
 cdef tuple in_items(npy_intp *numbers, int n, npy_intp item):
     if n == 1:
         return (numbers[0] // item,)

@@ -122,9 +122,10 @@ class Op(Table):
     @classmethod
     def jvp_from(cls, i, tangent, args, outs):
         """Return the contribution of input i's tangent to the tangent of the output."""
-        if cls.op.variadic or not hasattr(cls, "jvp_" + cls.op.params[i]):
+        found = None if cls.op.variadic else formula_of(cls, "jvp_" + cls.op.params[i])
+        if found is None:
             raise no_forward_mode(cls)
-        formula, needs = formula_of(cls, "jvp_" + cls.op.params[i])
+        formula, needs = found
         return formula(tangent, *values_of(cls.op, needs, args, outs))
 
 
@@ -148,7 +149,7 @@ class Elementwise(Op):
 
     @classmethod
     def jvp_from(cls, i, tangent, args, outs):
-        if cls.op.formulas[i] is None or cls.no_derivative or hasattr(cls, "jvp_" + cls.op.params[i]):
+        if cls.op.formulas[i] is None or cls.no_derivative or formula_of(cls, "jvp_" + cls.op.params[i]) is not None:
             return super().jvp_from(i, tangent, args, outs)
         formula, needs = cls.op.formulas[i]
         return conj(formula(conj(tangent), *values_of(cls.op, needs, args, outs)))
@@ -234,6 +235,7 @@ def names_of(function):
     return code.co_varnames[:code.co_argcount]
 
 
+@functools.cache
 def formula_of(rule, name, skip=1) -> Any:
     """Return (the formula called `name`, the names of the values it needs), or None if the rule has no such formula."""
     function = getattr(rule, name, None)
