@@ -118,13 +118,15 @@ class Generator:
         if not isinstance(new_state, Tensor) or new_state.dtype is not uint8:
             raise TensorTypeError("MG-E201", "set_state(): argument 'new_state' must be a ByteTensor of get_state(), not "
                                   f"{getattr(new_state, 'dtype', type(new_state).__name__)}")
-        try:
-            stream, seed = RandomStream.load_state(new_state.detach().cpu().numpy())
-        except ValueError as expected:
-            raise ArgumentError("MG-E302", "RNG state is wrong", expected=str(expected),
-                                found=f"{new_state.numel()} bytes") from None
+        state = new_state.detach().cpu().numpy()
         with _seeding:
-            self._stream, self._seed = stream, seed
+            stream = RandomStream(0) if self._stream is None else self._stream
+            try:
+                self._seed = stream.load_state(state)
+            except ValueError as expected:
+                raise ArgumentError("MG-E302", "RNG state is wrong", expected=str(expected),
+                                    found=f"{new_state.numel()} bytes") from None
+            self._stream = stream
         return self
 
 

@@ -11,6 +11,9 @@ Sources: M. Matsumoto, T. Nishimura, "Mersenne Twister", ACM TOMACS 8, 1998. Mir
 ``aten/src/ATen/core/MT19937RNGEngine.h``. Read next: numpy_ref/randoms.py.
 """
 
+import ctypes
+from functools import cached_property
+
 import numpy as np
 
 from minigrad._core.graph.locks import new_lock
@@ -79,34 +82,55 @@ class RandomStream:
                 order[i], order[i + offset] = order[i + offset], order[i]
         return np.array(order, np.int64)
 
+    @cached_property
+    def memory(self):
+        """The 624 words of the state and the position among them, uint32, in the memory of NumPy's generator.
+
+        Its attribute ``state`` makes 624 Python ints of them, which takes 40 microseconds; checkpointing saves and restores the
+        state in each step. None if another version of NumPy keeps them in another way.
+        """
+        twister = self.numpy.bit_generator
+        found = np.ctypeslib.as_array((ctypes.c_uint32 * (WORDS + 1)).from_address(twister.ctypes.state_address))
+        with twister.lock:
+            state = twister.state["state"]
+            return found if (found[:WORDS] == state["key"]).all() and found[WORDS] == state["pos"] else None
+
     def save_state(self, seed):
         """Where in the stream it is, as bytes (uint8) in PyTorch's layout."""
-        with self.pairing:
-            mt, spare = self.numpy.bit_generator.state["state"], self.spare_normal
+        twister = self.numpy.bit_generator
+        with self.pairing, twister.lock:
+            spare = self.spare_normal
+            if self.memory is not None:
+                words, position = self.memory[:WORDS].copy(), int(self.memory[WORDS])
+            else:
+                words, position = twister.state["state"]["key"], twister.state["state"]["pos"]
         state = np.zeros((), STATE)
-        state["seed"], state["seeded"], state["words"] = seed % (1 << 64), 1, mt["key"]
-        state["next"] = mt["pos"] % WORDS       # 0 before the first word, and after the last one of the 624
-        state["left"] = WORDS + 1 - mt["pos"]
+        state["seed"], state["seeded"], state["words"] = seed % (1 << 64), 1, words
+        state["next"] = position % WORDS        # 0 before the first word, and after the last one of the 624
+        state["left"] = WORDS + 1 - position
         if spare is not None:
             state["spare"], state["has_spare"] = spare, 1
-        return np.frombuffer(state.tobytes(), np.uint8).copy()
+        return state.reshape(1).view(np.uint8)
 
-    @classmethod
-    def load_state(cls, array):
-        """(the stream that continues from a saved state, its seed).
+    def load_state(self, array):
+        """Continue from a saved state; returns its seed.
 
         Raises:
             ValueError: the bytes are no such state.
         """
         if array.dtype != np.uint8 or array.shape != (STATE.itemsize,):
             raise ValueError(f"a state of {STATE.itemsize} bytes (uint8)")
-        state = np.frombuffer(np.ascontiguousarray(array).tobytes(), STATE)[0]
+        state = np.ascontiguousarray(array).view(STATE)[0]
         left, following = int(state["left"]), int(state["next"])
         if not (state["seeded"] == 1 and 1 <= left <= WORDS and 0 <= following <= WORDS):
             raise ValueError("a state that get_state() has returned")
-        stream = cls(0)
         position = WORDS if left == 1 else following
-        words = {"key": state["words"].astype(np.uint32), "pos": position}
-        stream.numpy.bit_generator.state = {"bit_generator": "MT19937", "state": words}
-        stream.spare_normal = float(state["spare"]) if state["has_spare"] else None
-        return stream, int(state["seed"])
+        twister = self.numpy.bit_generator
+        with self.pairing, twister.lock:
+            if self.memory is not None:
+                self.memory[:WORDS], self.memory[WORDS] = state["words"], position
+            else:
+                words = {"key": state["words"].astype(np.uint32), "pos": position}
+                twister.state = {"bit_generator": "MT19937", "state": words}
+            self.spare_normal = float(state["spare"]) if state["has_spare"] else None
+        return int(state["seed"])
