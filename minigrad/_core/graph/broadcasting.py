@@ -13,6 +13,8 @@ def broadcast_shape(metas):
     a = metas[0].shape
     for meta in metas[1:]:
         b = meta.shape
+        if a == b or not b:
+            continue
         n = max(len(a), len(b))
         wide_a = (1,) * (n - len(a)) + a
         wide_b = (1,) * (n - len(b)) + b

@@ -35,7 +35,7 @@ from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.primitive import Primitive, Source
-from minigrad._core.record.promotion import check_dtypes, default_dtype, operands_dtype, ranks_of
+from minigrad._core.record.promotion import check_dtypes, default_dtype, operands_dtype
 from minigrad.errors import AutogradError, DtypeError, ShapeError
 
 SHAPE = cython.declare(cython.int, Source.SHAPE)
@@ -270,7 +270,7 @@ def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
                 check_overlap(target, x)
     if op.kernel >= 0:
         dtype = operands_dtype(args)
-        check_dtypes(op.rule, dtype, ranks_of(args))
+        check_dtypes(op.rule, dtype, args)
         if op.floats_only and not dtype.differentiable:
             dtype = default_dtype()
         if op.result is None:

@@ -36,7 +36,7 @@ from cython.cimports.minigrad._core.record.primitive import Plan
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.primitive import Primitive, Source
-from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_of_number, result_dtype
+from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_of_number, operands_dtype
 
 
 class CreationMeta:
@@ -157,24 +157,18 @@ def apply_mixed(op, state, operands):
         operands = (operands[1], operands[0])
     if state.autocast is not None:
         operands = state.autocast.convert(op.name, operands)
-    ranks = []
     first: TensorBase = None
     for x in operands:
         if isinstance(x, TensorBase):
-            tensor = cython.cast(TensorBase, x)
-            ranks.append((tensor._meta.dtype, 2 if tensor._meta.ndim > 0 else 1))
-            first = check_same_device(op, first, tensor)
-        else:
-            of_number = dtype_of_number(x)
-            if of_number is None:
-                return NotImplemented
-            ranks.append((of_number, 0))
+            first = check_same_device(op, first, cython.cast(TensorBase, x))
+        elif dtype_of_number(x) is None:
+            return NotImplemented
     if first is None:
         return NotImplemented
     if state.interceptors:
         return apply_intercepted(op, state, operands, operands[:op.inputs])
-    dtype: DType = result_dtype(ranks)
-    check_dtypes(op.rule, dtype, ranks)
+    dtype: DType = operands_dtype(operands)
+    check_dtypes(op.rule, dtype, operands)
     if op.floats_only and not dtype.differentiable:
         dtype = default_dtype()
     backend: Backend = backend_of(dtype, first._meta.device)

@@ -11,7 +11,9 @@ pairwise. A lower rank matters only if its category is higher.
 Mirrors ``torch.result_type`` (aten/src/ATen/native/TypeProperties.cpp, combine_categories).
 """
 
+import cython
 import numpy as np
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.graph.metadata import BOOL, COMPLEX, FLOAT, INTEGER, DType, dtype_of_numpy, named_dtype
 from minigrad.errors import AutogradTypeError, DtypeError
@@ -93,6 +95,20 @@ def result_dtype(operands):
 
 def operands_dtype(operands):
     """The dtype in which an op on these tensors and Python numbers computes."""
+    found = None
+    for x in operands:
+        if isinstance(x, TensorBase):
+            dtype = cython.cast(TensorBase, x)._meta.dtype
+            if found is None:
+                found = dtype
+            elif dtype is not found:
+                break
+        elif type(x) is not float and type(x) is not int:
+            break
+        elif found is None or not found.is_floating_point:
+            break
+    else:
+        return found        # the usual case: tensors of one dtype, perhaps with a number that does not change it
     return result_dtype(ranks_of(operands))
 
 
@@ -102,13 +118,13 @@ def ranks_of(operands):
             for x in operands]
 
 
-def check_dtypes(rule, dtype, ranks):
-    """Raise `DtypeError` if the op of `rule` does not support `dtype`, or operands with the dtypes in `ranks`."""
+def check_dtypes(rule, dtype, operands):
+    """Raise `DtypeError` if the op of `rule` does not support `dtype`, in which it computes, or these tensors and numbers."""
     if rule.refuses_complex is not None and dtype.category == COMPLEX:
         raise DtypeError("MG-E203", rule.refuses_complex, found=dtype.name)
     if rule.refuses_bool is not None and dtype.category == BOOL:
         raise DtypeError("MG-E203", rule.refuses_bool)
-    if rule.refuses_any_bool is not None and any([d.category == BOOL for d, _ in ranks]):
+    if rule.refuses_any_bool is not None and any([d.category == BOOL for d, _ in ranks_of(operands)]):
         raise DtypeError("MG-E203", rule.refuses_any_bool)
 
 

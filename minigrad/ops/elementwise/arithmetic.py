@@ -16,7 +16,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import binary, call, unary
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
+from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
@@ -259,7 +259,7 @@ def scale_by_alpha(function, input, other, alpha):
     alpha = number(alpha, "alpha", function)
     dtype = operands_dtype((input, other))
     if function != "add":
-        check_dtypes(Sub, dtype, ranks_of((input, other)))
+        check_dtypes(Sub, dtype, (input, other))
     if isinstance(alpha, bool) and dtype is not BOOL:
         raise DtypeError("MG-E203", "Boolean alpha only supported for Boolean results.")
     if isinstance(alpha, float) and not dtype.differentiable:

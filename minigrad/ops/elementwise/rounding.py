@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.promotion import check_dtypes, operands_dtype, ranks_of
+from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.precision import round_to, to_wide
@@ -195,7 +195,7 @@ def round(input: Tensor, *, decimals: int = 0):
     """
     if integer(decimals, "decimals", "round") == 0:
         return Round.op, (input,)
-    check_dtypes(RoundDecimals, input.dtype, ranks_of((input,)))
+    check_dtypes(RoundDecimals, input.dtype, (input,))
     return RoundDecimals.op, (input, decimals)
 
 
@@ -206,7 +206,7 @@ def frac(input: Tensor):
     >>> mg.tensor([-1.5, 2.25]).frac()
     tensor([-0.5000,  0.2500])
     """
-    check_dtypes(Frac, input.dtype, ranks_of((input,)))
+    check_dtypes(Frac, input.dtype, (input,))
     return Frac.op, (input,)
 
 
