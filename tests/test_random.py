@@ -1,6 +1,8 @@
 """Random numbers: streams, seeds and states; ranges and moments of the draws; bad arguments."""
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -183,3 +185,37 @@ def test_complex_numbers(dtype):
     y = mg.rand(2, 1000, dtype=dtype)
     assert y.dtype is dtype and 0 <= float(y.real.min()) < 0.05 < 0.95 < float(y.imag.max()) < 1
     assert mg.randn((), dtype=dtype).shape == () and mg.randn(0, dtype=dtype).shape == (0,)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))], ids=["deepcopy", "pickle"])
+def test_a_copy_of_a_generator_goes_on_alone(copied):
+    """Also after its state was saved and restored, which happens in the memory of NumPy's generator."""
+    g = mg.Generator().manual_seed(5)
+    g.set_state(g.get_state())
+    mg.randn(3, generator=g)
+    h = copied(g)
+    assert h.initial_seed() == 5 and h.device == g.device
+    expected = mg.randn(7, generator=g).tolist()
+    state = g.get_state()
+    assert mg.randn(7, generator=h).tolist() == expected
+    h.manual_seed(9).set_state(state)
+    assert mg.randn(4, generator=h).tolist() == mg.randn(4, generator=g).tolist()
+
+
+def test_states_are_saved_and_restored_in_the_memory_of_numpys_generator():
+    """If this fails, NumPy keeps the words in another way; then the slow way is taken, and nothing else changes."""
+    stream = mg.Generator().manual_seed(3).stream
+    stream.words(700)
+    saved = stream.numpy.bit_generator.state["state"]
+    assert stream.memory[:-1].tolist() == saved["key"].tolist() and stream.memory[-1] == saved["pos"]
+    fast = stream.save_state(3)
+    stream.memory = None            # as with such a NumPy
+    assert stream.save_state(3).tobytes() == fast.tobytes()
+    expected = stream.words(5).tolist()
+    assert stream.load_state(fast) == 3 and stream.words(5).tolist() == expected
+
+
+def test_vmap_notices_a_draw():
+    with pytest.raises(RuntimeError, match="called random operation"):
+        mg.func.vmap(lambda x: x + mg.rand(()))(mg.ones(2))
+    assert mg.func.vmap(lambda x: (mg.get_rng_state(), x)[1])(mg.ones(2)).tolist() == [1.0, 1.0]     # that is no draw

@@ -62,6 +62,14 @@ class Generator:
             self._stream = None
         return self
 
+    def __getstate__(self):
+        return self.device, self.get_state()
+
+    def __setstate__(self, saved):
+        device, state = saved
+        self.__init__(device)
+        self.set_state(state)
+
     @property
     def stream(self):
         """The words behind the numbers. Made on first use: importing ``numpy.random`` takes 10 ms."""
