@@ -15,16 +15,18 @@ def broadcast_shape(metas):
         b = meta.shape
         if a == b or not b:
             continue
-        n = max(len(a), len(b))
-        wide_a = (1,) * (n - len(a)) + a
-        wide_b = (1,) * (n - len(b)) + b
-        for dim in range(n - 1, -1, -1):
-            if wide_a[dim] != wide_b[dim] and 1 not in (wide_a[dim], wide_b[dim]):
+        wide, narrow = (a, b) if len(a) >= len(b) else (b, a)
+        shape = list(wide)
+        for k in range(1, len(narrow) + 1):     # aligned at the right
+            p, q = wide[-k], narrow[-k]
+            if p == 1:
+                shape[-k] = q
+            elif q != 1 and q != p:
                 raise ShapeError(
-                    "MG-E204", f"The size of tensor a ({wide_a[dim]}) must match the size of tensor b ({wide_b[dim]}) "
-                    f"at non-singleton dimension {dim}",
+                    "MG-E204", f"The size of tensor a ({a[-k]}) must match the size of tensor b ({b[-k]}) "
+                    f"at non-singleton dimension {len(wide) - k}",
                     found=f"shapes {list(a)} and {list(b)}",
                     fix="shapes are aligned at the right; sizes must be equal or 1. reshape(), unsqueeze() or "
                         "transpose() one of the tensors")
-        a = tuple([q if p == 1 else p for p, q in zip(wide_a, wide_b)])
+        a = tuple(shape)
     return a
