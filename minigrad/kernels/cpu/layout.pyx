@@ -17,6 +17,11 @@ cdef extern from "pieces.h" nogil:
     int MG_PARALLEL
     void copy_elements "mg_copy_elements"(char *to, const char *origin, Py_ssize_t n, int itemsize, int threads)
 
+cdef extern from "casts.h" nogil:
+    ctypedef void (*mg_cast)(const void *, void *, npy_intp)
+    const mg_cast mg_casts[6][6]
+    void mg_run_cast(mg_cast, const char *, char *, npy_intp, int, int, int)
+
 cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64")
 
 
@@ -347,8 +352,41 @@ cdef inline npy_intp length_of(npy_intp start, npy_intp stop, npy_intp step) noe
     return (stop - start + step - 1) // step if stop > start else 0
 
 
+# The place of a dtype in the table of loops, by its type number; -1 for a dtype that is not there.
+cdef inline int cast_index(int type) noexcept:
+    return (0 if type == cnp.NPY_BOOL else 1 if type == cnp.NPY_UINT8 else 2 if type == cnp.NPY_INT32 else 3 if type == cnp.NPY_INT64
+            else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64 else -1)
+
+
 def cast(x, dtype):
-    return x if x.dtype is dtype else numpy_ref.cast(x, dtype)
+    cdef ndarray a, z
+    cdef int origin, target, number, x_size, z_size
+    cdef npy_intp n
+    cdef mg_cast loop
+    cdef char *p
+    cdef char *r
+    if type(x) is not ndarray or not isinstance(dtype, cnp.dtype):
+        return numpy_ref.cast(x, dtype)
+    a = <ndarray>x
+    if <void *>cnp.PyArray_DESCR(a) == <void *>dtype:
+        return x
+    number = (<cnp.dtype>dtype).type_num
+    origin, target = cast_index(typenum(a)), cast_index(number)
+    if origin < 0 or target < 0 or not has_flags(a, cnp.NPY_ARRAY_CARRAY_RO) or not native(a) \
+            or not cnp.PyArray_ISNBO((<cnp.dtype>dtype).byteorder):
+        return numpy_ref.cast(x, dtype)
+    loop = mg_casts[origin][target]
+    if loop == NULL:
+        return numpy_ref.cast(x, dtype)
+    z = fresh(ndim(a), dims(a), number) if target >= 4 else empty(ndim(a), dims(a), number, 0)
+    n, p, r = size(a), data(a), data(z)
+    if n < MG_PARALLEL:
+        loop(p, r, n)
+    else:
+        x_size, z_size = cnp.PyArray_ITEMSIZE(a), cnp.PyArray_ITEMSIZE(z)
+        with nogil:
+            mg_run_cast(loop, p, r, n, x_size, z_size, threads)
+    return z
 
 
 # ---- parts of a base, by their strides -------------------------------------------------------------------
