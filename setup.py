@@ -42,9 +42,12 @@ INTERPRETED = {"__init__", "capi", "locks", "method_checks", "ownership", "priva
 
 # The files of rules that are compiled: what small networks run. The others run interpreted, and take as long as if compiled
 # (measured: within 2%), because they mostly call NumPy and the core.
-OFTEN = {"activation", "arithmetic", "cat_split", "comparison", "contractions", "einsum", "functions", "getitem", "inplace",
-         "keywords", "losses", "matrix", "out", "overwriting", "padding", "pointwise", "products", "reduction", "repeating",
-         "reshaping", "rule", "selection", "strided", "views"}
+OFTEN = {"activation", "arithmetic", "broadcasting", "cat_split", "clone_cast", "comparison", "contractions", "einsum", "functions",
+         "getitem", "inplace", "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding", "pointwise", "products",
+         "reduction", "repeating", "reshaping", "rule", "selection", "strided", "views"}
+
+# What is compiled of the functions that make tensors: it takes half as long as interpreted.
+SURFACE = ("creation/_arrays", "creation/_filled", "creation/_from_data", "creation/_options", "creation/_ranges", "random/_sampling")
 
 # The module of Cython's helper functions. While it loads, Cython also puts the last part of this name into sys.modules.
 SHARED = "minigrad._build._cython_minigrad"
@@ -102,7 +105,7 @@ def optimization(path):
     if "MINIGRAD_OPTIMIZE" in os.environ:
         return os.environ["MINIGRAD_OPTIMIZE"]
     seldom = "cuda" in path.parts or (path.parts[1] == "_core" and (path.stem not in HOT or PLAIN))
-    return "-O1" if seldom or path.parts[1] == "ops" else "-O3"
+    return "-O1" if seldom or path.parts[1] in ("ops", "creation", "random") else "-O3"
 
 
 def extensions():
@@ -117,6 +120,7 @@ def extensions():
     standard = ["/std:c11"]     # MSVC's default is older, and has no `restrict`
     sources = [path for path in Path("minigrad/_core").rglob("*.py") if path.stem not in INTERPRETED]
     sources += [path for path in Path("minigrad/ops").rglob("*.py") if path.stem in OFTEN]
+    sources += [Path("minigrad", f"{name}.py") for name in SURFACE]
     sources += [*Path("minigrad/kernels/cpu").glob("*.pyx"), *Path("minigrad/nn/modules").glob("*.pyx"),
                 *Path("minigrad/kernels/cuda").glob("*.pyx"), Path("minigrad/kernels/cuda/array.py")]
     shared = Extension(SHARED, [SHARED.replace(".", "/") + ".c"],
@@ -138,8 +142,8 @@ def extensions():
             extra_link_args=[*(openmp if path.suffix == ".pyx" else []), *SANITIZE[:1]])
         for path in sorted(sources)
     ]
-    # The annotations of the rules are for readers; those of the core are C types.
-    rules = [extension for extension in found if extension.name.startswith("minigrad.ops.")]
+    # The annotations of the rules and of the functions that make tensors are for readers; those of the core are C types.
+    rules = [extension for extension in found if extension.name.startswith(("minigrad.ops.", "minigrad.creation.", "minigrad.random."))]
     core = [extension for extension in found if extension not in rules]
     built = [module for group, typing in (([*core, shared], True), (rules, False)) for module in cythonize(
         group, shared_utility_qualified_name=SHARED, build_dir="build/cython",

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minigrad._core.graph.metadata import named_dtype
+from minigrad._core.graph.metadata import DType, named_dtype
 from minigrad._core.graph.thread_state import current
+from minigrad._core.graph.upcalls import upcalls as core
 from minigrad._core.surface.variable import Variable
 from minigrad.creation._from_data import as_tensor
 from minigrad.creation._legacy import device_of_type
@@ -50,7 +51,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from minigrad.ops.shape.formats import memory_format
-    from minigrad.types import DeviceLike, DType, Number, Tensor
+    from minigrad.types import DeviceLike, Number, Tensor
+
+
+def to_dtype(x, dtype, memory_format):
+    """``x.to(dtype, memory_format=memory_format)``, with less to look at."""
+    return core.cast(x, dtype) if memory_format is None else x.to(dtype, memory_format=memory_format)
 
 
 class Conversions(Variable):
@@ -79,7 +85,9 @@ class Conversions(Variable):
         tensor([1])
         """
         for arg in args:
-            if isinstance(arg, Variable):
+            if type(arg) is DType:
+                dtype = arg
+            elif isinstance(arg, Variable):
                 dtype, device = arg.dtype, arg.device
             elif isinstance(arg, bool):
                 continue
@@ -87,8 +95,10 @@ class Conversions(Variable):
                 device = arg
             else:
                 dtype = arg
-        from minigrad.ops.shape.clone_cast import CHANNELS_LAST, cast, clone, contiguous, move
-        out = self if dtype is None else cast(self, as_dtype(dtype))
+        out = self if dtype is None else core.cast(self, as_dtype(dtype))
+        if device is None and copy is False and memory_format is None:
+            return out
+        from minigrad.ops.shape.clone_cast import CHANNELS_LAST, clone, contiguous, move
         if device is not None:
             out = move(out, as_device(device), not non_blocking)
         if truth(copy, "copy", "to") and out is self:
@@ -149,7 +159,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.5]).half()
         tensor([1.5000], dtype=minigrad.float16)
         """
-        return self.to(float16, memory_format=memory_format)
+        return to_dtype(self, float16, memory_format)
 
     def bfloat16(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as bfloat16, which has the range of float32 and two to three decimal digits.
@@ -160,7 +170,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.5, 3.1416]).bfloat16()
         tensor([1.5000, 3.1406], dtype=minigrad.bfloat16)
         """
-        return self.to(named_dtype("bfloat16"), memory_format=memory_format)
+        return to_dtype(self, named_dtype("bfloat16"), memory_format)
 
     def float(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float32.
@@ -168,7 +178,7 @@ class Conversions(Variable):
         >>> mg.tensor([1]).float()
         tensor([1.])
         """
-        return self.to(float32, memory_format=memory_format)
+        return to_dtype(self, float32, memory_format)
 
     def double(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as float64.
@@ -176,7 +186,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.5]).double()
         tensor([1.5000], dtype=minigrad.float64)
         """
-        return self.to(float64, memory_format=memory_format)
+        return to_dtype(self, float64, memory_format)
 
     def cfloat(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as complex64.
@@ -184,7 +194,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.5]).cfloat()
         tensor([1.5000+0.j])
         """
-        return self.to(complex64, memory_format=memory_format)
+        return to_dtype(self, complex64, memory_format)
 
     def cdouble(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as complex128.
@@ -192,7 +202,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.5]).cdouble()
         tensor([1.5000+0.j], dtype=minigrad.complex128)
         """
-        return self.to(complex128, memory_format=memory_format)
+        return to_dtype(self, complex128, memory_format)
 
     def char(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int8.
@@ -200,7 +210,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.9]).char()
         tensor([1], dtype=minigrad.int8)
         """
-        return self.to(int8, memory_format=memory_format)
+        return to_dtype(self, int8, memory_format)
 
     def byte(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as uint8.
@@ -208,7 +218,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.9]).byte()
         tensor([1], dtype=minigrad.uint8)
         """
-        return self.to(uint8, memory_format=memory_format)
+        return to_dtype(self, uint8, memory_format)
 
     def short(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int16.
@@ -216,7 +226,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.9]).short()
         tensor([1], dtype=minigrad.int16)
         """
-        return self.to(int16, memory_format=memory_format)
+        return to_dtype(self, int16, memory_format)
 
     def int(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int32.
@@ -224,7 +234,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.9]).int()
         tensor([1], dtype=minigrad.int32)
         """
-        return self.to(int32, memory_format=memory_format)
+        return to_dtype(self, int32, memory_format)
 
     def long(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as int64.
@@ -232,7 +242,7 @@ class Conversions(Variable):
         >>> mg.tensor([1.9]).long()
         tensor([1])
         """
-        return self.to(int64, memory_format=memory_format)
+        return to_dtype(self, int64, memory_format)
 
     def bool(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor as bool: False where an element is 0.
@@ -240,7 +250,7 @@ class Conversions(Variable):
         >>> mg.tensor([0., 0.5]).bool()
         tensor([False,  True])
         """
-        return self.to(bool_, memory_format=memory_format)
+        return to_dtype(self, bool_, memory_format)
 
     def cpu(self, memory_format: memory_format | None = None) -> Tensor:
         """This tensor on the CPU; itself if it is there already.

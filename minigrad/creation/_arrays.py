@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from minigrad._core.graph.metadata import dtype_of, dtype_of_numpy
+from minigrad._core.graph.metadata import CPU, dtype_of, dtype_of_numpy
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.record.promotion import default_dtype, operands_dtype
@@ -31,24 +31,28 @@ MOST_NUMBERS = 1 << 33      # in nested lists, of which each takes 8 bytes for a
 
 def as_array(data, dtype, copy):
     """Return `data` as an array of `dtype`, or, if `dtype` is None, of the dtype that belongs to it."""
-    if isinstance(data, TensorBase):
+    if type(data) is list:
+        array, copy = array_of_any_sequence(data, dtype), False
+    elif isinstance(data, TensorBase):
         array = data._meta.backend.kernels.to_host(data._array)
-    elif isinstance(data, (np.ndarray, np.generic)) or (hasattr(data, "__array__") and not isinstance(data, type)):
+    elif isinstance(data, (np.ndarray, np.generic)):
         array = check_array(np.asarray(data))
     elif isinstance(data, (float, int, complex)):
-        array = array_of_numbers(data, dtype)
+        array, copy = array_of_numbers(data, dtype), False
+    elif hasattr(data, "__array__") and not isinstance(data, type):
+        array = check_array(np.asarray(data))
     elif is_sequence(data):
-        array = array_of_any_sequence(data, dtype)
+        array, copy = array_of_any_sequence(data, dtype), False
     else:
         raise not_a_number_error(data, dtype)
     if dtype is not None and array.dtype != dtype:
-        if array.dtype.kind == "c" and dtype.kind not in "cb":
-            array = np.real(array)
-        with np.errstate(all="ignore"):
-            array = array.astype(dtype)
-    elif copy:
-        array = np.array(array, order="K" if isinstance(data, TensorBase) else "C")
-    return array
+        return cast(array, dtype)
+    return np.array(array, order="K" if isinstance(data, TensorBase) else "C") if copy else array
+
+
+def cast(array, dtype):
+    """Convert an array to `dtype`. Of a complex number that becomes a real one, the real part remains."""
+    return CPU.backend.kernels.cast(array, dtype)
 
 
 def check_array(array):
@@ -76,22 +80,21 @@ def array_of_numbers(data, dtype):
     """Return a Python number, or nested lists of numbers, as an array of `dtype`, or of the dtype that belongs to them."""
     array = array_of_lists(data)
     kind = array.dtype.kind
-    with np.errstate(over="ignore"):
-        if kind == "c":
-            if dtype is not None and dtype.kind not in "cb":
-                raise TensorTypeError("MG-E306", "must be real number, not complex", expected=dtype.name)
-            return array.astype(default_dtype().to_complex().numpy if dtype is None else dtype)
-        if kind == "f":
-            check_range(array, dtype)
-            return array.astype(default_dtype().numpy) if dtype is None else array
-        if kind in "bi":
-            check_range(array, dtype)
-            return array
-        if kind in "uO" and dtype is not None and dtype.kind in "fcbV":
-            try:
-                return array.astype(dtype)
-            except OverflowError as error:
-                raise translate_kernel_error("tensor", error) from None
+    if kind == "f":
+        check_range(array, dtype)
+        return cast(array, default_dtype().numpy) if dtype is None else array
+    if kind in "bi":
+        check_range(array, dtype)
+        return array
+    if kind == "c":
+        if dtype is not None and dtype.kind not in "cb":
+            raise TensorTypeError("MG-E306", "must be real number, not complex", expected=dtype.name)
+        return cast(array, default_dtype().to_complex().numpy if dtype is None else dtype)
+    if kind in "uO" and dtype is not None and dtype.kind in "fcbV":
+        try:
+            return cast(array, dtype)
+        except OverflowError as error:
+            raise translate_kernel_error("tensor", error) from None
     raise TensorValueError("MG-E306", "Overflow when unpacking long long: an integer does not fit into int64")
 
 
@@ -189,7 +192,10 @@ def check_size(sizes):
 
 def contains_tensor(data):
     """Whether nested lists contain a tensor."""
-    return any(isinstance(x, TensorBase) or (isinstance(x, (list, tuple)) and contains_tensor(x)) for x in data)
+    for x in data:
+        if isinstance(x, TensorBase) or (isinstance(x, (list, tuple)) and contains_tensor(x)):
+            return True
+    return False
 
 
 def leaves(data):
@@ -252,6 +258,7 @@ def check_nested(data, sizes, dim, dtype):
         raise TensorTypeError("MG-E306", f"not a sequence: a {type(data).__name__} where a list of {sizes[dim]} was expected")
     if len(data) != sizes[dim]:
         raise TensorValueError("MG-E306", f"expected sequence of length {sizes[dim]} at dim {dim} (got {len(data)})")
-    if dim + 1 < len(sizes) or not all(type(x) in (float, int, bool) for x in data):
-        for item in data:
+    innermost = dim + 1 == len(sizes)
+    for item in data:
+        if not (innermost and (type(item) is float or type(item) is int or type(item) is bool)):
             check_nested(item, sizes, dim + 1, dtype)

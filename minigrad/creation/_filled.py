@@ -29,19 +29,17 @@ def sizes_argument(size, function):
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     shape = integers(size, "size", function)
-    if min(shape, default=0) < 0:
-        raise ShapeError("MG-E206", f"{function}: Dimension size must be non-negative.", found=f"size {list(shape)}")
+    for n in shape:
+        if n < 0:
+            raise ShapeError("MG-E206", f"{function}: Dimension size must be non-negative.", found=f"size {list(shape)}")
     return shape
 
 
-def fill_leaf(function, size, value, dtype, device, requires_grad):
-    """Make a tensor of the given size with `value` in every element."""
-    shape = sizes_argument(size, function)
+def fill_leaf(function, shape, value, dtype, device, requires_grad):
+    """Make a tensor of the given shape with `value`, which `dtype` can hold, in every element."""
     kind = default_dtype() if dtype is None else as_dtype(dtype)
-    value = convert_number(value, kind if function == "full_like" else WRITTEN_AS.get(kind, kind))
-    kernels = as_device(device).backend.kernels
     try:
-        return new_leaf(kernels.full(shape, value, kind.numpy), device, requires_grad)
+        return new_leaf(as_device(device).backend.kernels.full(shape, value, kind.numpy), device, requires_grad)
     except (ValueError, MemoryError, OverflowError) as error:
         raise translate_kernel_error(function, error) from None
 
@@ -62,7 +60,7 @@ def zeros(*size: int | Sequence[int], dtype: DType | None = None, device: Device
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
-    return fill_leaf("zeros", size, 0, dtype, device, requires_grad)
+    return fill_leaf("zeros", sizes_argument(size, "zeros"), 0, dtype, device, requires_grad)
 
 
 @fills_out
@@ -80,7 +78,7 @@ def ones(*size: int | Sequence[int], dtype: DType | None = None, device: DeviceL
     >>> mg.ones(2)
     tensor([1., 1.])
     """
-    return fill_leaf("ones", size, 1, dtype, device, requires_grad)
+    return fill_leaf("ones", sizes_argument(size, "ones"), 1, dtype, device, requires_grad)
 
 
 @fills_out
@@ -111,9 +109,12 @@ def full(size: int | Sequence[int], fill_value: Number, *, dtype: DType | None =
         raise TensorTypeError("MG-E206", f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     fill_value = number(fill_value, "fill_value", "full")
     if dtype is None:
-        dtype = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else default_dtype().to_complex() \
+        kind = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else default_dtype().to_complex() \
             if isinstance(fill_value, complex) else default_dtype()
-    return fill_leaf("full", (size,), fill_value, dtype, device, requires_grad)
+    else:
+        kind = as_dtype(dtype)
+    value = convert_number(fill_value, WRITTEN_AS.get(kind, kind))
+    return fill_leaf("full", sizes_argument((size,), "full"), value, kind, device, requires_grad)
 
 
 def like_arguments(input, dtype, device):
@@ -132,7 +133,7 @@ def zeros_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike 
     tensor([0, 0])
     """
     dtype, device = like_arguments(input, dtype, device)
-    return fill_leaf("zeros_like", (tuple(input.shape),), 0, dtype, device, requires_grad)
+    return fill_leaf("zeros_like", tuple(input.shape), 0, dtype, device, requires_grad)
 
 
 @takes_storage_options
@@ -144,7 +145,7 @@ def ones_like(input: Tensor, *, dtype: DType | None = None, device: DeviceLike |
     tensor([1., 1.])
     """
     dtype, device = like_arguments(input, dtype, device)
-    return fill_leaf("ones_like", (tuple(input.shape),), 1, dtype, device, requires_grad)
+    return fill_leaf("ones_like", tuple(input.shape), 1, dtype, device, requires_grad)
 
 
 @takes_storage_options
@@ -156,8 +157,8 @@ def full_like(input: Tensor, fill_value: Number, *, dtype: DType | None = None, 
     tensor([3., 3.])
     """
     dtype, device = like_arguments(input, dtype, device)
-    value = number(fill_value, "fill_value", "full_like")
-    return fill_leaf("full_like", (tuple(input.shape),), value, dtype, device, requires_grad)
+    value = convert_number(number(fill_value, "fill_value", "full_like"), as_dtype(dtype))
+    return fill_leaf("full_like", tuple(input.shape), value, dtype, device, requires_grad)
 
 
 @takes_storage_options

@@ -62,9 +62,8 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
 
 def new_leaf(array, device, requires_grad):
     """Make a leaf around `array`. Raises if `requires_grad` is set for a dtype without gradients."""
-    where = as_device(device)
-    out = new_tensor(tensor_class(), array, False, where)
-    if flag(requires_grad, "requires_grad", "tensor"):
+    out = new_tensor(tensor_class(), array, False, as_device(device))
+    if requires_grad is not False and flag(requires_grad, "requires_grad", "tensor"):
         if not out.dtype.differentiable:
             raise DtypeError("MG-E112", "Only Tensors of floating point and complex dtype can require gradients",
                              found=out.dtype.name, fix="give dtype=minigrad.float32, or write the numbers with a point")

@@ -41,7 +41,9 @@ def eye(n: int, m: int | None = None, *, dtype: DType | None = None, device: Dev
     """
     rows, columns = sizes_argument((n, n if m is None else m), "eye")
     kind = default_dtype() if dtype is None else as_dtype(dtype)
-    return new_leaf(np.eye(rows, columns, dtype=kind.numpy), device, requires_grad)
+    array = np.zeros((rows, columns), kind.numpy)
+    array.reshape(-1)[:columns * columns:columns + 1] = 1
+    return new_leaf(array, device, requires_grad)
 
 
 def triangle(function, row, col, offset, dtype, device, keep):

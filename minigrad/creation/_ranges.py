@@ -15,6 +15,7 @@ import numpy as np
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import default_dtype
+from minigrad.creation._arrays import cast
 from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out
 from minigrad.dtypes import as_dtype, float64, int64
@@ -45,7 +46,7 @@ def arange(start: float = 0, end: float | None = None, step: float = 1, *, dtype
     """
     if end is None:
         start, end = 0, start
-    start, end, step = [real(x, name, "arange") for name, x in (("start", start), ("end", end), ("step", step))]
+    start, end, step = real(start, "start", "arange"), real(end, "end", "arange"), real(step, "step", "arange")
     if step == 0:
         raise ArgumentError("MG-E302", "step must be nonzero")
     if (end - start) * step < 0:
@@ -53,15 +54,19 @@ def arange(start: float = 0, end: float | None = None, step: float = 1, *, dtype
                             found=f"arange({start}, {end}, {step})")
     if not (math.isfinite(start) and math.isfinite(end) and step == step):
         raise ArgumentError("MG-E302", f"unsupported range: {start} -> {end}, in steps of {step}")
-    whole = all(isinstance(x, (int, np.integer)) for x in (start, end, step))
+    whole = isinstance(start, (int, np.integer)) and isinstance(end, (int, np.integer)) and isinstance(step, (int, np.integer))
     if whole and max(abs(start), abs(end), abs(step)) >= 1 << 63:
         raise ArgumentError("MG-E302", "value cannot be converted to type int64 without overflow",
                             found=f"arange({start}, {end}, {step})")
     kind = (int64 if whole else default_dtype()) if dtype is None else as_dtype(dtype)
     n = -((start - end) // step) if whole else math.ceil((end - start) / step)
     exact = np.int64 if whole else np.float64
-    array = np.arange(n, dtype=exact) * exact(step) + exact(start)
-    return new_leaf(array.astype(kind.numpy), device, requires_grad)
+    array = np.arange(n, dtype=exact)
+    if step != 1:
+        array *= exact(step)
+    if start != 0:
+        array += exact(start)
+    return new_leaf(cast(array, kind.numpy), device, requires_grad)
 
 
 def one_number(function, name, x):
@@ -100,8 +105,7 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = No
     with np.errstate(all="ignore"):
         if steps == 1:          # of which NumPy makes nan, if the end is infinite
             return new_leaf(np.full(1, start, exact_dtype).astype(kind.numpy), device, requires_grad)
-        exact = np.linspace(start, end, steps, dtype=exact_dtype)
-        return new_leaf(exact.astype(kind.numpy), device, requires_grad)
+        return new_leaf(cast(np.linspace(start, end, steps, dtype=exact_dtype), kind.numpy), device, requires_grad)
 
 
 @fills_out

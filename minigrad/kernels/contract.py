@@ -291,6 +291,8 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     # random numbers, from a RandomStream (random/_stream.py)
     "uniform": ("generator, shape, low, high, dtype", "uniform in [low, high)"),
     "normal": ("generator, shape, mean, std, dtype", "normal"),
+    "integers": ("generator, shape, low, high", "integers in [low, high), int64"),
+    "permutation": ("generator, n", "the integers from 0 to n - 1 in random order, int64"),
     "poisson": ("generator, x", "random counts whose mean is x"),
     "bernoulli": ("generator, shape, p, dtype", "1 with probability p, else 0"),
     "dropout": ("generator, x, p", "(x / (1 - p), or x times 0 with probability p; which elements were kept, bool), 0 < p < 1, x "

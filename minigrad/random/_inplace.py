@@ -210,21 +210,17 @@ def random_(self, from_: float | None = None, to: float | None = None, *, genera
     low = lower_bound(old, from_, "random_")
     numbers = stream(generator)
     if low is None and to is None:
-        return fill_with_integers(self, overwriting.Random, lambda count: numbers.remainders(
-            count, largest_integer(self.dtype) + 1, self.dtype.itemsize == 8))
+        def draw(k, shape, dtype):
+            found = numbers.remainders(math.prod(shape), largest_integer(self.dtype) + 1, self.dtype.itemsize == 8)
+            return k.cast(k.from_host(found.reshape(shape), True), dtype)
+        return apply_inplace(overwriting.Random.op, self, (draw,))
     if low is None or to is None:
         rule, low, high = overwriting.RandomTo, 0, integer(to if low is None else low, "to", "random_")
     else:
         rule, low, high = overwriting.RandomRange, integer(low, "from", "random_"), integer(to, "to", "random_")
     if low >= high:
         raise ArgumentError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return fill_with_integers(self, rule, lambda count: numbers.integers(low, high, count))
-
-
-def fill_with_integers(self, rule, draw):
-    """Fill self with the integers that ``draw(count)`` returns."""
-    return apply_inplace(rule.op, self, (lambda k, shape, dtype: k.cast(k.from_host(draw(math.prod(shape)).reshape(shape), True),
-                                                                      dtype),))
+    return apply_inplace(rule.op, self, (lambda k, shape, dtype: k.cast(k.integers(numbers, shape, low, high), dtype),))
 
 
 def largest_integer(dtype):

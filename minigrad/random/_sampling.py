@@ -184,8 +184,8 @@ def randint(low: int, high: int | Sequence[int] | None = None, size: int | Seque
     if low >= high:
         raise ArgumentError("MG-E302", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     kind = int64 if dtype is None else as_dtype(dtype)
-    array = stream(generator).integers(low, high, math.prod(shape)).reshape(shape)
-    return new_leaf(array.astype(kind.numpy), device, requires_grad)
+    kernels = as_device(device).backend.kernels
+    return new_leaf(kernels.cast(kernels.integers(stream(generator), shape, low, high), kind.numpy), device, requires_grad)
 
 
 @fills_out
@@ -202,7 +202,8 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: DType | None 
     if integer(n, "n", "randperm") < 0:
         raise ArgumentError("MG-E302", f"n must be non-negative, got {n}")
     kind = int64 if dtype is None else as_dtype(dtype)
-    return new_leaf(stream(generator).permutation(n).astype(kind.numpy), device, requires_grad)
+    kernels = as_device(device).backend.kernels
+    return new_leaf(kernels.cast(kernels.permutation(stream(generator), n), kind.numpy), device, requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:

@@ -48,6 +48,7 @@ class RandomStream:
         twister = np.random.MT19937()
         twister._legacy_seeding(seed & 0xFFFFFFFF)      # pyright: ignore[reportAttributeAccessIssue]  # as in the paper
         self.numpy = np.random.Generator(twister)       # for distributions that PyTorch's numbers do not matter for
+        self.capsule, self.lock = twister.capsule, twister.lock     # for drawing in C (kernels/cpu/randoms.pyx)
         self.spare_normal = None        # normal numbers are made in pairs: the second one of the last pair
 
     def words(self, count):

@@ -93,8 +93,7 @@ for _names, _dtypes, _kinds in [
         ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
         ("floor ceil trunc round", REAL, ("any", "special")), ("exp2 expm1 tan sinh cosh atan asinh", FLOATS, ("any", "special")),
         ("isnan isinf isfinite", (*EVERY,), ("any", "special")), ("sgn", (*REAL, *COMPLEX), ("any", "special")),
-        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh silu mish", FLOATS, ("any", "special")), ("lgamma digamma", FLOATS, ("any",)),
-        ("erfinv", FLOATS, ("any",)),
+        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh silu mish", FLOATS, ("any", "special")), ("lgamma digamma erfinv", FLOATS, ("any", "special")),
         ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
         ("copy to_host", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
     for _shape, _kind in itertools.product(SHAPES, _kinds):
@@ -170,7 +169,8 @@ for _value in (0, 1, -1, 300, 2.7, True):
     sample("fill_", f"{_value}", (2, 3), dtypes=EVERY, after=lambda x, v=_value: (x, v))
 for _to in EVERY:
     for _shape in ((), (2, 3), (0,), (40,)):
-        sample("cast", f"{_shape} {_to}", _shape, dtypes=EVERY, after=lambda x, to=_to: (x, np.dtype(to)))
+        for _kind in ("any", "special"):
+            sample("cast", f"{_shape} {_to} {_kind}", (_shape, _kind), dtypes=EVERY, after=lambda x, to=_to: (x, np.dtype(to)))
 for _a, _b in [((2, 3), (3, 2)), ((2, 3), (6,)), ((6,), (2, 3)), ((2, 3, 4), (2, 12)), ((2, 3, 4), (6, 4)), ((), (1,)), ((1,),
         ()), ((0, 3), (3, 0)),
                ((2, 3), (2, 1, 3)), ((1, 3, 1), (3,)), ((2, 3), (2, 3))]:
@@ -230,8 +230,9 @@ for (_shape, _dims), _keep in itertools.product(REDUCED, (False, True)):
                    after=lambda x, d=_dims[0], r=_reverse: (x, d, r))
             sample("recurrence", f"{_shape} {_dims[0]} {_kind} {_reverse}", (_shape, _kind), (_shape, _kind), dtypes=(*FLOATS, "float16"),
                    after=lambda x, y, d=_dims[0], r=_reverse: (x, y, d, r))
-    sample("var", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, 1, k))
-    sample("logsumexp", f"{_shape} {_dims} {_keep}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
+    for _kind in ("any", "special"):
+        sample("var", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, 1, k))
+        sample("logsumexp", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
     if 0 not in _shape:
         for _kind in ("any", "special"):
             sample("argmax argmin", f"{_shape} {_dims[0]} {_keep} {_kind}", (_shape, _kind), dtypes=REAL,
@@ -442,6 +443,12 @@ sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (Random
 sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (RandomStream(0), (3, 4), 1, 2, x.dtype))
 sample("poisson", "", ((3, 4), "positive"), dtypes=FLOATS, after=lambda x: (RandomStream(0), x))
 sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (RandomStream(0), (3, 4), 0.3, x.dtype))
+for _n in (0, 5):
+    sample("permutation", f"{_n}", after=lambda n=_n: (RandomStream(n), n))
+for _n in (7, 37):      # few numbers are drawn in pairs, others in blocks
+    sample("normal", f"{_n}", (1,), dtypes=FLOATS, after=lambda x, n=_n: (RandomStream(n), (n,), 0, 1, x.dtype))
+for _high in (1, 10, 1 << 28, 1 << 33, (1 << 62) + 5):      # a large range takes two words for each number
+    sample("integers", f"{_high}", after=lambda h=_high: (RandomStream(0), (3, 4), -h // 2, h))
 for _shape in ((), (0,), (3, 4), (37,)):
     sample("dropout", f"{_shape}", (_shape, "special"), dtypes=("float16", *FLOATS), after=lambda x: (RandomStream(0), x, 0.3))
     sample("dropout_backward", f"{_shape}", (_shape, "special"), _shape, dtypes=("float16", *FLOATS), after=lambda g, x: (g, np.asarray(x > 0), 0.3))

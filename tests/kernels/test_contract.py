@@ -23,6 +23,7 @@ from minigrad.kernels.contract import (
     SOURCE_ATTRIBUTES,
     Kernels,
 )
+from minigrad.random._stream import RandomStream
 from tests.kernels.samples import DTYPES, EVERY, FLOATS, LAYOUTS, SAMPLES, WRITABLE, laid_out, numbers
 from tests.ops.cases import CASES
 
@@ -242,7 +243,7 @@ def test_the_place_in_memory_changes_no_bit(name):
     for (label, make), seed in itertools.product(SAMPLES[name], range(4)):
         for dtype in {"float32", "float64"} & set(DTYPES.get(name, FLOATS)):
             args = make(dtype, "contiguous", seed)
-            if not any(a.dtype == dtype for a in arrays_in(args)):
+            if not any(a.dtype == dtype for a in arrays_in(args)) or isinstance(args[0], RandomStream):     # each call draws others
                 continue
             crowd = sorted((replace_arrays(args, np.copy) for _ in range(24)), key=lambda moved: arrays_in(moved)[0].ctypes.data)
             del crowd[::2]

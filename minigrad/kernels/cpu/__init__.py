@@ -6,7 +6,7 @@
     loops.h           the elementwise loops, as a table of expressions
     pool.pyx          a cache of freed arrays
     elementwise.pyx   functions of each element
-    layout.pyx        layouts of gradients, copies, views
+    layout.pyx        layouts of gradients, copies, views; the loops of casts are in casts.h
     reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h
     joining.pyx       cat; adding slices by index
     linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS
@@ -16,6 +16,7 @@
     loss.pyx          the loss of a classifier
     recurrent.pyx     layers of recurrent networks; the loops of a step are in recurrent.h
     optim.pyx         the steps of optimisers; the loops are in steps.h
+    randoms.pyx       random numbers
 
 Each kernel checks whether its arguments are *easy*: contiguous, of one of the two dtypes, with shapes that match or broadcast
 simply. If not, it calls its twin, the function of the same name in ``numpy_ref``.
@@ -38,6 +39,7 @@ FILES = {
     "normalization": "batch_norm batch_norm_backward",
     "loss": "class_outside nll_loss nll_loss_backward",
     "optim": "adam_ sgd_",
+    "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",
     "recurrent": "rnn_layer rnn_layer_backward",
 }
 

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.common cimport *
@@ -17,7 +18,15 @@ cdef extern from "pieces.h" nogil:
     int MG_PARALLEL
     void copy_elements "mg_copy_elements"(char *to, const char *origin, Py_ssize_t n, int itemsize, int threads)
 
-cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64")
+cdef extern from "casts.h" nogil:
+    ctypedef void (*mg_cast)(const void *, void *, npy_intp)
+    const mg_cast mg_casts[6][6]
+    void mg_run_cast(mg_cast, const char *, char *, npy_intp, int, int, int)
+
+cdef enum:
+    MOST_SIDE = 1 << 30     # a diagonal further away goes to the twin
+
+cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64"), INT64 = np.dtype("int64"), BOOL = np.dtype("bool")
 
 
 def owns(x):
@@ -49,6 +58,19 @@ def full(shape, value, dtype):
     cdef Py_ssize_t k
     cdef ndarray z
     cdef double number
+    cdef long long whole
+    cdef int overflow
+    if dtype is INT64 and type(value) is int:
+        whole = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if not overflow:
+            z = empty(read_shape(shape, d), d, cnp.NPY_INT64, 0)
+            for k in range(size(z)):
+                (<cnp.int64_t *>data(z))[k] = whole
+            return z
+    if dtype is BOOL and (value is True or value is False):
+        z = empty(read_shape(shape, d), d, cnp.NPY_BOOL, 0)
+        memset(data(z), value is True, size(z))
+        return z
     if not (dtype is FLOAT32 or dtype is FLOAT64) or not (type(value) is float or type(value) is int):
         return numpy_ref.full(shape, value, dtype)
     n = read_shape(shape, d)
@@ -291,6 +313,53 @@ def select(x, int dim, npy_intp index):
     return strided(a, k, d, s, data(a) + index * strides(a)[dim])
 
 
+def diagonal(x, npy_intp offset, int dim1, int dim2):
+    cdef ndarray a = <ndarray?>x
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp s[MOST_DIMS]
+    cdef npy_intp down = -offset if offset < 0 else 0, right = offset if offset > 0 else 0, length
+    cdef int i, k = 0
+    check_dim(dim1, ndim(a))
+    check_dim(dim2, ndim(a))
+    if dim1 == dim2 or size(a) == 0 or down >= dims(a)[dim1] or right >= dims(a)[dim2]:
+        return numpy_ref.diagonal(x, offset, dim1, dim2)
+    length = min(dims(a)[dim1] - down, dims(a)[dim2] - right)
+    for i in range(ndim(a)):
+        if i != dim1 and i != dim2:
+            d[k], s[k] = dims(a)[i], strides(a)[i]
+            k += 1
+    d[k], s[k] = length, strides(a)[dim1] + strides(a)[dim2]
+    return strided(a, k + 1, d, s, data(a) + down * strides(a)[dim1] + right * strides(a)[dim2])
+
+
+cdef object triangle(object x, object diagonal, bint lower, str twin):
+    """A copy of the matrices x with 0 above a diagonal, or below it."""
+    cdef ndarray z
+    cdef npy_intp rows, columns, i, k, edge, item
+    if not of_numbers(x) or ndim(<ndarray>x) < 2 or type(diagonal) is not int or not -MOST_SIDE < diagonal < MOST_SIDE:
+        return getattr(numpy_ref, twin)(x, diagonal)
+    z = copy_of(<ndarray>x)
+    rows, columns, item = dims(z)[ndim(z) - 2], dims(z)[ndim(z) - 1], cnp.PyArray_ITEMSIZE(z)
+    if size(z) == 0:
+        return z
+    for k in range(size(z) // columns):
+        edge = k % rows + <npy_intp>diagonal + lower        # the first column that lies above, or that does not lie below
+        edge = min(max(edge, 0), columns)
+        if lower:
+            memset(data(z) + (k * columns + edge) * item, 0, (columns - edge) * item)
+        else:
+            memset(data(z) + k * columns * item, 0, edge * item)
+    return z
+
+
+def tril(x, diagonal):
+    return triangle(x, diagonal, True, "tril")
+
+
+def triu(x, diagonal):
+    return triangle(x, diagonal, False, "triu")
+
+
 def slice(x, int dim, npy_intp start, npy_intp stop, npy_intp step):
     return slice_of(<ndarray?>x, dim, start, stop, step)
 
@@ -347,8 +416,41 @@ cdef inline npy_intp length_of(npy_intp start, npy_intp stop, npy_intp step) noe
     return (stop - start + step - 1) // step if stop > start else 0
 
 
+# The place of a dtype in the table of loops, by its type number; -1 for a dtype that is not there.
+cdef inline int cast_index(int type) noexcept:
+    return (0 if type == cnp.NPY_BOOL else 1 if type == cnp.NPY_UINT8 else 2 if type == cnp.NPY_INT32 else 3 if type == cnp.NPY_INT64
+            else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64 else -1)
+
+
 def cast(x, dtype):
-    return x if x.dtype is dtype else numpy_ref.cast(x, dtype)
+    cdef ndarray a, z
+    cdef int origin, target, number, x_size, z_size
+    cdef npy_intp n
+    cdef mg_cast loop
+    cdef char *p
+    cdef char *r
+    if type(x) is not ndarray or not isinstance(dtype, cnp.dtype):
+        return numpy_ref.cast(x, dtype)
+    a = <ndarray>x
+    if <void *>cnp.PyArray_DESCR(a) == <void *>dtype:
+        return x
+    number = (<cnp.dtype>dtype).type_num
+    origin, target = cast_index(typenum(a)), cast_index(number)
+    if origin < 0 or target < 0 or not has_flags(a, cnp.NPY_ARRAY_CARRAY_RO) or not native(a) \
+            or not cnp.PyArray_ISNBO((<cnp.dtype>dtype).byteorder):
+        return numpy_ref.cast(x, dtype)
+    loop = mg_casts[origin][target]
+    if loop == NULL:
+        return numpy_ref.cast(x, dtype)
+    z = fresh(ndim(a), dims(a), number) if target >= 4 else empty(ndim(a), dims(a), number, 0)
+    n, p, r = size(a), data(a), data(z)
+    if n < MG_PARALLEL:
+        loop(p, r, n)
+    else:
+        x_size, z_size = cnp.PyArray_ITEMSIZE(a), cnp.PyArray_ITEMSIZE(z)
+        with nogil:
+            mg_run_cast(loop, p, r, n, x_size, z_size, threads)
+    return z
 
 
 # ---- parts of a base, by their strides -------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "functions.h"
 #include "pieces.h"
 #include "simd.h"
+#include "special.h"
 
 typedef void (*mg_binary)(const void *, const void *, void *, mg_size);
 typedef void (*mg_unary)(const void *, void *, mg_size);
@@ -67,7 +68,8 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(gelu, 10, mg_gelu_of_f32(a), mg_gelu_of_f64(a))                                              \
     X(gelu_tanh, 11, mg_gelu_tanh_of_f32(a), mg_gelu_tanh_of_f64(a))                               \
     X(silu, 12, mg_silu_of_f32(a), mg_silu_of_f64(a))                                              \
-    X(mish, 13, mg_mish_of_f32(a), mg_mish_of_f64(a))
+    X(mish, 13, mg_mish_of_f32(a), mg_mish_of_f64(a))                                              \
+    X(sign, 14, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))
 
 /* For few elements only: NumPy's vectorised loops are faster from about a dozen elements on. */
 #define MG_LIBM_TABLE(X)                                                                           \
@@ -77,6 +79,15 @@ typedef void (*mg_unary)(const void *, void *, mg_size);
     X(sin, 3, sinf(a), sin(a))                                                                     \
     X(cos, 4, cosf(a), cos(a))                                                                     \
     X(tanh, 5, tanhf(a), tanh(a))
+
+/* Functions without a vectorised form. */
+#define MG_SPECIAL_TABLE(X)                                                                        \
+    X(erfc, 0, (float)erfc(a), erfc(a))                                                            \
+    X(erfinv, 1, (float)mg_erfinv(a), mg_erfinv(a))                                                \
+    X(lgamma, 2, (float)mg_lgamma(a), mg_lgamma(a))                                                \
+    X(digamma, 3, (float)mg_digamma(a), mg_digamma(a))                                             \
+    X(i0, 4, (float)mg_i0(a), mg_i0(a))                                                            \
+    X(i1, 5, (float)mg_i1(a), mg_i1(a))
 
 MG_GLU_BACKWARD(float, f32, mg_exp_of_f32, fabsf)
 MG_GLU_BACKWARD(double, f64, mg_exp_of_f64, fabs)
@@ -129,6 +140,8 @@ MG_UNARY_TABLE(MG_DEFINE_UNARY)
 #undef MG_SIMD
 #define MG_SIMD
 MG_LIBM_TABLE(MG_DEFINE_UNARY)
+#define MG_DEFINE_SPECIAL(name, number, f, d) MG_UNARY_LOOPS(special_##name, float, f32, f) MG_UNARY_LOOPS(special_##name, double, f64, d)
+MG_SPECIAL_TABLE(MG_DEFINE_SPECIAL)
 
 /* [op][0: float, 1: double][0: VV, 1: VS, 2: SV] */
 #define MG_BINARY_ENTRY(name, number, f, d)                                                        \
@@ -138,12 +151,16 @@ MG_LIBM_TABLE(MG_DEFINE_UNARY)
 static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY)};
 static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY)};
 static const mg_unary mg_libm_loops[][2] = {MG_LIBM_TABLE(MG_UNARY_ENTRY)};
+#define MG_SPECIAL_ENTRY(name, number, f, d) [number] = {mg_special_##name##_f32, mg_special_##name##_f64},
+static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_SPECIAL_ENTRY)};
 
 #define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
 #define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
 #define MG_LIBM_NUMBER(name, number, f, d) MG_L_##name = number,
+#define MG_SPECIAL_NUMBER(name, number, f, d) MG_S_##name = number,
 #define MG_COMPARE_NUMBER(name, number, relation) MG_C_##name = number,
-enum { MG_COMPARE_TABLE(MG_COMPARE_NUMBER) MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_LIBM_TABLE(MG_LIBM_NUMBER) MG_NUMBERS_END };
+enum { MG_COMPARE_TABLE(MG_COMPARE_NUMBER) MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_LIBM_TABLE(MG_LIBM_NUMBER)
+       MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
 
 /* The loops over a whole array, which threads share if it is large (pieces.h). An operand that does not move is one number. */
 static void mg_run_binary(mg_binary loop, const char *x, const char *y, char *z, mg_size n, int itemsize,
@@ -165,12 +182,14 @@ static void mg_run_unary(mg_unary loop, const char *x, char *z, mg_size n, int i
     MG_SHARED(n, loop(x + from * itemsize, z + from * itemsize, count))
 }
 
-/* NumPy's loop for a function of one argument: addresses, number of elements, steps in bytes, and data of its own. */
+/* NumPy's loop for a function of one or two arguments: addresses, number of elements, steps in bytes, and data of its own. */
 typedef void (*mg_foreign)(char **, const mg_size *, const mg_size *, void *);
 
-static void mg_run_foreign(mg_foreign loop, void *its_data, char *x, char *z, mg_size n, int itemsize, int threads) {
-    const mg_size steps[2] = {itemsize, itemsize};
-    MG_SHARED(n, char *args[2] = {x + from * itemsize, z + from * itemsize}; loop(args, &count, steps, its_data))
+/* `args` has the addresses of all arguments and of the result. The step of a single number is 0. */
+static void mg_run_foreign(mg_foreign loop, void *its_data, int n_args, char *const *args, const mg_size *steps, mg_size n,
+                           int threads) {
+    MG_SHARED(n, char *part[3]; for (int i = 0; i < n_args; i++) part[i] = args[i] + from * steps[i];
+              loop(part, &count, steps, its_data))
 }
 
 #endif

@@ -41,9 +41,98 @@ cdef extern from "rows.h" nogil:
     Py_ssize_t MG_CHUNK_ROOM(Py_ssize_t)
     Py_ssize_t mg_chunk_of(Py_ssize_t)
 
+cdef extern from "reductions.h" nogil:
+    ctypedef void (*mg_reduction)(const void *, void *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double)
+    const mg_reduction mg_var_loops[2]
+    const mg_reduction mg_prod_loops[2]
+    const mg_reduction mg_logsumexp_loops[2]
+    void sum_whole "mg_sum_whole"(const cnp.int64_t *, cnp.int64_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+
 ctypedef fused real:
     float
     double
+
+
+# A reduction of neighbouring dimensions of a row-major array, which has outer x n x inner elements: over n. And the result's shape.
+cdef struct Geometry:
+    Py_ssize_t outer, n, inner
+    npy_intp dims[MOST_DIMS]
+    int nd
+
+
+cdef bint divide(ndarray a, object reduced, bint keepdim, Geometry *g) except -1:
+    """Fill in `g`. False if the dimensions in `reduced` are not neighbours, in their order."""
+    cdef int i, first, count, k = 0
+    if type(reduced) is not tuple or not <tuple>reduced:
+        return False
+    first, count = (<tuple>reduced)[0], <int>len(<tuple>reduced)
+    if first < 0 or first + count > ndim(a):
+        return False
+    for i in range(count):
+        if (<tuple>reduced)[i] != first + i:
+            return False
+    g.outer = g.n = g.inner = 1
+    for i in range(ndim(a)):
+        if first <= i < first + count:
+            g.n *= dims(a)[i]
+        elif i < first:
+            g.outer *= dims(a)[i]
+        else:
+            g.inner *= dims(a)[i]
+        if keepdim or not first <= i < first + count:
+            g.dims[k] = 1 if first <= i < first + count else dims(a)[i]
+            k += 1
+    g.nd = k
+    return True
+
+
+cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double argument):
+    """A reduction of reductions.h, or None if NumPy has to do it: it goes through large columns in the order of memory."""
+    cdef int kind = easy(x)
+    cdef Geometry g
+    cdef ndarray z
+    if kind < 0 or not divide(<ndarray>x, reduced, keepdim, &g) or (g.inner > 1 and size(<ndarray>x) > SMALL):
+        return None
+    z = fresh(g.nd, g.dims, typenum(<ndarray>x))
+    cdef char *p = data(<ndarray>x)
+    cdef char *r = data(z)
+    with nogil:
+        loops[kind](p, r, g.outer, g.n, g.inner, argument)
+    return z
+
+
+def var(x, reduced, correction, keepdim):
+    cdef Geometry g
+    cdef double freedom
+    z = None
+    if easy(x) >= 0 and divide(<ndarray>x, reduced, keepdim, &g):
+        freedom = g.n - correction
+        z = reduce(mg_var_loops, x, reduced, keepdim, freedom if freedom > 0 else 0)
+    return numpy_ref.var(x, reduced, correction, keepdim) if z is None else z
+
+
+def prod(x, reduced, keepdim):
+    z = reduce(mg_prod_loops, x, reduced, keepdim, 0)
+    return numpy_ref.prod(x, reduced, keepdim) if z is None else z
+
+
+def logsumexp(x, reduced, keepdim):
+    z = reduce(mg_logsumexp_loops, x, reduced, keepdim, 0)
+    return numpy_ref.logsumexp(x, reduced, keepdim) if z is None else z
+
+
+cdef object sum_of_whole(object x, object reduced, object keepdim):
+    """The sum of row-major int64 numbers, or None."""
+    cdef cnp.int64_t *p = indices(x)
+    cdef Geometry g
+    cdef ndarray z
+    if p == NULL or not divide(<ndarray>x, reduced, keepdim, &g):
+        return None
+    z = empty(g.nd, g.dims, cnp.NPY_INT64, 0)
+    cdef cnp.int64_t *r = <cnp.int64_t *>data(z)
+    with nogil:
+        sum_whole(p, r, g.outer, g.n, g.inner)
+    return z
 
 
 cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
@@ -82,7 +171,8 @@ def sum(x, reduced, keepdim):
     cdef int kept = 0
     cdef bint turned = kind < 0 and is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
     if (kind < 0 and not turned and not small_and_strided(x)) or n_reduced == 0:
-        return numpy_ref.sum(x, reduced, keepdim)
+        whole = sum_of_whole(x, reduced, keepdim)
+        return numpy_ref.sum(x, reduced, keepdim) if whole is None else whole
     a = <ndarray>x
     nd = ndim(a)
     cdef int first = axes[0], last = axes[n_reduced - 1]

@@ -55,6 +55,12 @@ class Creation:
     def bernoulli(self, generator, shape, p, dtype):
         return new_array(shape, dtype, self.device)
 
+    def integers(self, generator, shape, low, high):
+        return new_array(shape, np.dtype("int64"), self.device)
+
+    def permutation(self, generator, n):
+        return new_array((n,), np.dtype("int64"), self.device)
+
 
 def to_host(x):
     raise no_data()

@@ -48,7 +48,7 @@ FILES = {
     "linear": "addmm dot matmul",
     "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
     "ordering": "argsort cumextremum flip median mode nonzero searchsorted",
-    "randoms": "bernoulli dropout dropout_backward normal poisson uniform",
+    "randoms": "bernoulli dropout dropout_backward integers normal permutation poisson uniform",
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
         "amax amin argmax argmin attention_weights batch_norm batch_norm_backward layer_norm layer_norm_backward "

@@ -20,7 +20,7 @@ import numpy as np
 from minigrad.kernels.numpy_ref.precision import quiet
 from minigrad.kernels.numpy_ref.rejection import draw_poisson
 
-__all__ = ["bernoulli", "dropout", "dropout_backward", "normal", "poisson", "uniform"]
+__all__ = ["bernoulli", "dropout", "dropout_backward", "integers", "normal", "permutation", "poisson", "uniform"]
 
 BLOCK = 16      # normal numbers that are drawn together
 
@@ -99,6 +99,14 @@ def bernoulli(generator, shape, p, dtype):
     wide = getattr(p, "dtype", None) == np.float64 or not hasattr(p, "dtype")
     u = generator.fractions(math.prod(shape), np.dtype("float64" if wide else "float32"))
     return np.asarray(u.reshape(shape) < p).astype(dtype)
+
+
+def integers(generator, shape, low, high):
+    return generator.integers(low, high, math.prod(shape)).reshape(shape)
+
+
+def permutation(generator, n):
+    return generator.permutation(n)
 
 
 def poisson(generator, x):

@@ -31,9 +31,10 @@ from minigrad.kernels.cuda.reductions.lanes import pieces
 from minigrad.kernels.cuda.reductions.reduction import wide_of
 from minigrad.kernels.cuda.runtime import mathematics as m
 from minigrad.kernels.cuda.runtime.launch import launch_each, pointers
-from minigrad.kernels.cuda.runtime.memory import empty_array
+from minigrad.kernels.cuda.runtime.memory import empty_array, from_host
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.shape.layout import cast, row_major
+from minigrad.kernels.numpy_ref import randoms
 
 __all__ = ["Randoms"]
 
@@ -263,6 +264,12 @@ class Randoms:
             return cast(lt(cast(u, np.dtype(f"f{max(p.itemsize, 4)}")), cast(p, np.dtype(f"f{max(p.itemsize, 4)}"))), dtype)
         narrow = np.dtype("float32") if dtype == np.float64 else dtype
         return cast(draw_array(generator, shape, narrow, self.device, bernoulli_32, None, p, 0), dtype)
+
+    def integers(self, generator, shape, low, high):
+        return from_host(randoms.integers(generator, shape, low, high), self.device)
+
+    def permutation(self, generator, n):
+        return from_host(randoms.permutation(generator, n), self.device)
 
 
 def draw_complex(draw, generator, shape, a, b, dtype):
