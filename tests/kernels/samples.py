@@ -243,6 +243,10 @@ for _shape in ((3, 0), (0,)):
     sample("logsumexp", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), False))
 sample("sum", "0-d", (), after=lambda x: (x, (), False))
 sample("argmax argmin", "all", (2, 3), after=lambda x: (x, None, False))
+for _dims in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (0, 2)):
+    sample("amax amin", f"long {_dims}", ((3, 40, 35), "special"), dtypes=REAL, after=lambda x, d=_dims: (x, d, False))
+    sample("amax amin", f"bools {_dims}", (3, 4, 5), dtypes=REAL, after=lambda x, d=_dims: (x.real > 0, d, True))
+    sample("argmax argmin", f"long {_dims}", (3, 40, 35), dtypes=REAL, after=lambda x, d=_dims: (x, d[0], True))
 sample("argmax argmin", "ties", (40,), after=lambda x: (np.round(x.astype(np.float64)).astype(x.dtype), 0, False))
 for _shape, _dim in [((5,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 3, 4), 1), ((0, 3), 1), ((3, 0), 1), ((130, 70), 1), ((130, 70), 0)]:
     for _kind in ("any", "special"):
@@ -347,6 +351,26 @@ for _reduce in ("prod", "amax", "amin"):
     sample("scatter_reduce", _reduce, (2, 3), (2, 3), dtypes=REAL, after=lambda x, y, r=_reduce: (x, 1, INDEX, y, r))
 sample("scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, 1, np.array([[0, 1, 2], [2, 0, 1]]), y))
 sample("scatter", "number", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, INDEX, x.dtype.type(1)))
+ROWS = np.array([[0, 1, 1, 0], [4, 0, 2, 3]])
+for _at in (INDEX.copy(order="F"), INDEX[::-1, ::2], INDEX[:, :0], INDEX + 1):      # with strides, of nothing, out of range
+    sample("gather", "any index", (2, 3), dtypes=EVERY, after=lambda x, at=_at: (x, 1, at))
+    sample("scatter", "any index", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y, at=_at: (x, 0, np.minimum(at, at > 2), y))
+    sample("scatter_add", "any index", (2, 3), (2, 3), dtypes=REAL, after=lambda x, y, at=_at: (x, 1, at, y))
+for _dim in range(3):
+    sample("gather", f"3-d {_dim}", (5, 4, 6), dtypes=EVERY, after=lambda x, d=_dim: (x, d, np.stack([ROWS, ROWS % 2, ROWS % 4]).transpose(1, 0, 2)))
+    sample("scatter_add", f"3-d {_dim}", (5, 4, 6), (3, 4, 4), dtypes=REAL, after=lambda x, y, d=_dim: (x, d, np.stack([ROWS, ROWS % 2, ROWS % 4])[:, :, :3] % 4, y))
+    sample("index_select", f"3-d {_dim}", (5, 4, 6), dtypes=EVERY, after=lambda x, d=_dim: (x, d, ROWS[0]))
+    sample("index_add", f"3-d {_dim}", (5, 4, 6), [(4, 4, 6), (5, 4, 6), (5, 4, 4)][_dim], dtypes=REAL, after=lambda x, y, d=_dim: (x, d, ROWS[0], y))
+sample("scatter_add", "crowd", (2, 3), (40, 3), dtypes=REAL, after=lambda x, y: (x, 0, np.zeros((40, 3), np.int64), y))
+sample("index_add", "crowd", (2, 3), (60, 3), dtypes=REAL, after=lambda x, y: (x, 0, np.zeros(60, np.int64), y))
+_INDICES = [[ROWS], [None, ROWS % 4], [None, None, ROWS], [ROWS, ROWS % 4], [ROWS[:, :1], ROWS % 4], [ROWS[0], None, ROWS], [None, ROWS[1] % 4, ROWS[:, :1]],
+            [ROWS[:, ::-2]], [ROWS[:0]], [ROWS + 1], [None, ROWS, ROWS[:, :3]]]
+for _number, _indices in enumerate(_INDICES):
+    sample("index", f"3-d {_number}", (5, 4, 6), dtypes=EVERY, after=lambda x, at=_indices: (x, at))
+    for _accumulate in (False, True):
+        for _shape in ((), (6,), (2, 4, 1, 1), (3, 7)):
+            sample("index_put", f"3-d {_number} {_shape} {_accumulate}", (5, 4, 6), _shape, dtypes=REAL,
+                   after=lambda x, y, at=_indices, a=_accumulate: (x, at, y, a))
 sample("masked_scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, np.array([True, False, True]), y))
 sample("index_select", "repeats", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, np.array([2, 0, 2])))
 sample("index_add", "repeats", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y: (x, 0, np.array([1, 1]), y))
@@ -360,6 +384,12 @@ sample("flip", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, (0, 2)))
 for _dim in (0, 1):
     sample("argsort median", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (x, d, True))
     sample("mode", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (np.round(x), d))
+for _shape, _dim in (((90,), 0), ((3, 50), 1), ((50, 3), 0), ((2, 20, 3), 1), ((), 0), ((3, 0), 1)):
+    for _flag in (False, True):
+        for _kind in ("any", "special"):
+            sample("argsort cumextremum", f"{_shape} {_flag} {_kind}", (_shape, _kind), dtypes=REAL, after=lambda x, d=_dim, f=_flag: (x, d, f))
+            if np.prod(_shape):
+                sample("median", f"{_shape} {_flag} {_kind}", (_shape or (1,), _kind), dtypes=REAL, after=lambda x, d=_dim, f=_flag: (x, d, f))
 sample("cumextremum", "ties", (3, 4), dtypes=REAL, after=lambda x: (np.round(x), 1, True))
 sample("logcumsumexp", "2-d", (3, 4), after=lambda x: (x, 1))
 sample("nonzero", "2-d", (2, 3), dtypes=EVERY, after=lambda x: (x * (x != x[0, 0]),))

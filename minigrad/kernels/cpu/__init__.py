@@ -8,7 +8,11 @@
     elementwise.pyx   functions of each element
     layout.pyx        layouts of gradients, copies, views; the loops of casts are in casts.h
     reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h
-    joining.pyx       cat; adding slices by index
+    joining.pyx       cat
+    indexing.pyx      gather, scatter and advanced indexing: one walk with any strides
+    extrema.pyx       largest and smallest elements, and their positions
+    scans.pyx         running sums and products
+    ordering.pyx      sorting
     linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
     pooling.pyx       maxima over windows, by the loops of pooling.h and maxima.h; resampling
@@ -41,6 +45,10 @@ FILES = {
     "optim": "adam_ sgd_",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",
     "recurrent": "rnn_layer rnn_layer_backward",
+    "extrema": "amax amin argmax argmin cumextremum",
+    "scans": "cumprod cumsum",
+    "ordering": "argsort median",
+    "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add",
 }
 
 

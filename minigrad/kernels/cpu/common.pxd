@@ -39,6 +39,17 @@ cdef inline npy_intp size(ndarray x) noexcept:
     return n
 
 
+# The sizes of x around dimension `dim`: the product of those before it, its own, and the product of those after it.
+cdef inline void around(ndarray x, int dim, Py_ssize_t *outer, Py_ssize_t *n, Py_ssize_t *inner) noexcept:
+    cdef int i
+    outer[0] = inner[0] = 1
+    n[0] = dims(x)[dim]
+    for i in range(dim):
+        outer[0] *= dims(x)[i]
+    for i in range(dim + 1, ndim(x)):
+        inner[0] *= dims(x)[i]
+
+
 cdef inline bint same_dims(npy_intp *a, npy_intp *b, int n) noexcept:
     cdef int i
     for i in range(n):

@@ -1,0 +1,226 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False
+"""The largest and smallest elements along dimensions, and their positions. nan counts as larger, and also as smaller, than all.
+
+An array that is reduced along neighbouring dimensions has three in effect: x[o, r, i], reduced over r. Where there is only one i, a
+row is read as a matrix of LANES columns, because the compiler makes vector instructions of a loop over columns.
+"""
+
+from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels import numpy_ref
+
+cnp.import_array()
+
+cdef enum:
+    LANES = 16
+
+ctypedef fused number:
+    float
+    double
+    cnp.int64_t
+    cnp.uint8_t
+
+
+cdef int kind_of(object x) noexcept:
+    """The dtype of x, if x is row-major without gaps, not empty, and has a dtype of `number` (bool as uint8); else -1."""
+    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x) or size(<ndarray>x) == 0:
+        return -1
+    cdef int t = typenum(<ndarray>x)
+    if t == cnp.NPY_BOOL:
+        return cnp.NPY_UINT8
+    return t if t == NPY_FLOAT32 or t == NPY_FLOAT64 or t == cnp.NPY_INT64 or t == cnp.NPY_UINT8 else -1
+
+
+cdef inline bint wins(number x, number y, bint largest) noexcept nogil:
+    """Whether x is better than y, or nan."""
+    cdef bint better = x > y if largest else x < y
+    if number is float or number is double:
+        return better or x != x
+    return better
+
+
+cdef void best_of_columns(const number *x, number *z, Py_ssize_t n, Py_ssize_t inner, bint largest) noexcept nogil:
+    """z[i] = the best of x[r, i] over r."""
+    cdef Py_ssize_t r, i
+    for i in range(inner):
+        z[i] = x[i]
+    for r in range(1, n):
+        x += inner
+        if largest:
+            for i in range(inner):
+                z[i] = x[i] if wins(x[i], z[i], True) else z[i]
+        else:
+            for i in range(inner):
+                z[i] = x[i] if wins(x[i], z[i], False) else z[i]
+
+
+cdef number best_of_row(const number *x, Py_ssize_t n, bint largest) noexcept nogil:
+    cdef number lanes[LANES]
+    cdef Py_ssize_t i, width = LANES if n >= LANES else 1, whole = n - n % width
+    best_of_columns(x, lanes, n // width, width, largest)
+    for i in range(1, width):
+        if wins(lanes[i], lanes[0], largest):
+            lanes[0] = lanes[i]
+    for i in range(whole, n):
+        if wins(x[i], lanes[0], largest):
+            lanes[0] = x[i]
+    return lanes[0]
+
+
+cdef void best(const number *x, number *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint largest) noexcept nogil:
+    """z[o, i] = the best of x[o, r, i] over r."""
+    cdef Py_ssize_t o
+    for o in range(outer):
+        if inner == 1:
+            z[o] = best_of_row(x + o * n, n, largest)
+        else:
+            best_of_columns(x + o * n * inner, z + o * inner, n, inner, largest)
+
+
+cdef void first_places(const number *x, const number *z, cnp.int64_t *at, Py_ssize_t outer, Py_ssize_t n,
+                       Py_ssize_t inner) noexcept nogil:
+    """at[o, i] = the first r where x[o, r, i] is z[o, i] or nan."""
+    cdef Py_ssize_t o, r, i
+    for o in range(outer):
+        if inner == 1:
+            r = 0
+            while r < n - 1 and x[r] != z[0] and x[r] == x[r]:
+                r += 1
+            at[0] = r
+        else:
+            for r in range(n - 1, -1, -1):
+                for i in range(inner):
+                    if x[r * inner + i] == z[i] or x[r * inner + i] != x[r * inner + i]:
+                        at[i] = r
+        x += n * inner
+        z += inner
+        at += inner
+
+
+cdef void running_places(const number *x, cnp.int64_t *at, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner,
+                         bint largest) noexcept nogil:
+    """at[o, r, i] = the last place of the best of x[o, s, i] over s <= r; after a nan, of the last nan."""
+    cdef Py_ssize_t o, r, i
+    cdef cnp.int64_t place
+    for o in range(outer):
+        for i in range(inner):
+            at[i] = 0
+        for r in range(1, n):
+            for i in range(inner):
+                place = at[(r - 1) * inner + i]
+                if not wins(x[place * inner + i], x[r * inner + i], largest):
+                    place = r
+                elif x[r * inner + i] != x[r * inner + i]:
+                    place = r
+                at[r * inner + i] = place
+        x += n * inner
+        at += n * inner
+
+
+cdef object reduced(ndarray x, int first, int last, bint keepdim, bint largest, bint places):
+    """The best elements of x along dimensions `first` to `last`, or their places."""
+    cdef npy_intp d[MOST_DIMS]
+    cdef Py_ssize_t outer = 1, n = 1, inner = 1
+    cdef int i, k = 0, kind = kind_of(x)
+    for i in range(ndim(x)):
+        if i < first:
+            outer *= dims(x)[i]
+        elif i <= last:
+            n *= dims(x)[i]
+        else:
+            inner *= dims(x)[i]
+        if not first <= i <= last or keepdim:
+            d[k] = 1 if first <= i <= last else dims(x)[i]
+            k += 1
+    cdef ndarray z = fresh(k, d, typenum(x)) if is_real(x) else <ndarray>empty(k, d, typenum(x), 0)
+    cdef ndarray at = <ndarray>empty(k, d, cnp.NPY_INT64, 0) if places else z
+    cdef char *px = data(x)
+    cdef char *pz = data(z)
+    cdef cnp.int64_t *pa = <cnp.int64_t *>data(at)
+    with nogil:
+        if kind == NPY_FLOAT32:
+            best(<const float *>px, <float *>pz, outer, n, inner, largest)
+            if places:
+                first_places(<const float *>px, <const float *>pz, pa, outer, n, inner)
+        elif kind == NPY_FLOAT64:
+            best(<const double *>px, <double *>pz, outer, n, inner, largest)
+            if places:
+                first_places(<const double *>px, <const double *>pz, pa, outer, n, inner)
+        elif kind == cnp.NPY_INT64:
+            best(<const cnp.int64_t *>px, <cnp.int64_t *>pz, outer, n, inner, largest)
+            if places:
+                first_places(<const cnp.int64_t *>px, <const cnp.int64_t *>pz, pa, outer, n, inner)
+        else:
+            best(<const cnp.uint8_t *>px, <cnp.uint8_t *>pz, outer, n, inner, largest)
+            if places:
+                first_places(<const cnp.uint8_t *>px, <const cnp.uint8_t *>pz, pa, outer, n, inner)
+    return at
+
+
+cdef object over_dims(object x, object reduced_dims, bint keepdim, bint largest):
+    """amax or amin; None if the arguments are not simple."""
+    cdef tuple axes = <tuple>reduced_dims if type(reduced_dims) is tuple else tuple(reduced_dims)
+    cdef Py_ssize_t k, count = len(axes)
+    cdef int first, dim
+    if kind_of(x) < 0 or count == 0:
+        return None
+    first = axes[0]
+    for k in range(count):
+        dim = axes[k]
+        if dim != first + k or not 0 <= dim < ndim(<ndarray>x):
+            return None
+    return reduced(<ndarray>x, first, first + <int>count - 1, keepdim, largest, False)
+
+
+cdef object places_along(object x, object dim, bint keepdim, bint largest):
+    """argmax or argmin; None if the arguments are not simple."""
+    if kind_of(x) < 0:
+        return None
+    cdef int nd = ndim(<ndarray>x), first = 0, last = nd - 1
+    if dim is not None:
+        first = last = dim
+        if not 0 <= first < nd:
+            return None
+    return reduced(<ndarray>x, first, last, keepdim, largest, True)
+
+
+def amax(x, dims, keepdim):
+    z = over_dims(x, dims, keepdim, True)
+    return numpy_ref.amax(x, dims, keepdim) if z is None else z
+
+
+def amin(x, dims, keepdim):
+    z = over_dims(x, dims, keepdim, False)
+    return numpy_ref.amin(x, dims, keepdim) if z is None else z
+
+
+def argmax(x, dim, keepdim):
+    z = places_along(x, dim, keepdim, True)
+    return numpy_ref.argmax(x, dim, keepdim) if z is None else z
+
+
+def argmin(x, dim, keepdim):
+    z = places_along(x, dim, keepdim, False)
+    return numpy_ref.argmin(x, dim, keepdim) if z is None else z
+
+
+def cumextremum(x, int dim, largest):
+    cdef int kind = kind_of(x), i
+    if kind < 0 or not 0 <= dim < ndim(<ndarray>x):
+        return numpy_ref.cumextremum(x, dim, largest)
+    cdef ndarray a = <ndarray>x, z = <ndarray>empty(ndim(a), dims(a), cnp.NPY_INT64, 0)
+    cdef Py_ssize_t outer, n, inner
+    around(a, dim, &outer, &n, &inner)
+    cdef cnp.int64_t *at = <cnp.int64_t *>data(z)
+    cdef bint most = largest
+    cdef char *p = data(a)
+    with nogil:
+        if kind == NPY_FLOAT32:
+            running_places(<const float *>p, at, outer, n, inner, most)
+        elif kind == NPY_FLOAT64:
+            running_places(<const double *>p, at, outer, n, inner, most)
+        elif kind == cnp.NPY_INT64:
+            running_places(<const cnp.int64_t *>p, at, outer, n, inner, most)
+        else:
+            running_places(<const cnp.uint8_t *>p, at, outer, n, inner, most)
+    return z

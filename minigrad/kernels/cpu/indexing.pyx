@@ -1,0 +1,394 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False
+"""Reading, storing and adding elements by index, for any strides.
+
+    gather          z[i, j] = x[index[i, j], j]         scatter, scatter_add    z[index[i, j], j] = or += y[i, j]
+    index           z[b, j] = x[places[b], j]           index_put               z[places[b], j] = or += y[b, j]
+
+One walk does all of them. It visits the elements of two arrays together, and a third array says how far to move in one of the two:
+
+    to + at[i, j] * to_step  <-  source + at[i, j] * source_step
+
+To read by index, `to_step` is 0; to write by index, `source_step` is 0. For gather and scatter the third array is the index, and the
+step is the stride of the indexed dimension. For the others we make it first: it has a distance in bytes for each place, to which
+all index tensors contribute, and the step is 1.
+"""
+
+from libc.stdint cimport INTPTR_MAX
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels import numpy_ref
+
+cnp.import_array()
+
+cdef Py_ssize_t CROWD = numpy_ref.precision.CROWD
+
+ctypedef fused unit:        # elements are moved by their size; those of the last four types can also be added
+    cnp.uint8_t
+    cnp.uint16_t
+    double complex
+    cnp.int32_t
+    cnp.int64_t
+    float
+    double
+
+cdef struct Walk:
+    int nd
+    npy_intp dims[MOST_DIMS]
+    npy_intp to[MOST_DIMS]          # the strides of the three arrays
+    npy_intp source[MOST_DIMS]
+    npy_intp at[MOST_DIMS]
+    npy_intp n                      # numbers in the third array are below n
+    npy_intp to_step
+    npy_intp source_step
+    bint adds
+
+
+cdef bint walk_from(const Walk *w, int dim, unit *to, const unit *source, const char *at) noexcept nogil:
+    """Walk over the dimensions from `dim` on; return False at the first index that is out of range."""
+    cdef npy_intp i, k, ts = 0, ss = 0, step = 0, length = 1
+    if dim < w.nd - 1:
+        for i in range(w.dims[dim]):
+            if not walk_from(w, dim + 1, to, source, at):
+                return False
+            to = <unit *>(<char *>to + w.to[dim])
+            source = <const unit *>(<const char *>source + w.source[dim])
+            at += w.at[dim]
+        return True
+    if w.nd:
+        length, ts, ss, step = w.dims[dim], w.to[dim], w.source[dim], w.at[dim]
+    if length == 0:
+        return True
+    if step == 0:       # a run of elements at one index
+        k = (<const npy_intp *>at)[0]
+        if not 0 <= k < w.n:
+            return False
+        move_run(w.adds, <unit *>(<char *>to + k * w.to_step), ts, <const unit *>(<const char *>source + k * w.source_step), ss, length)
+        return True
+    for i in range(length):
+        k = (<const npy_intp *>(at + i * step))[0]
+        if not 0 <= k < w.n:
+            return False
+        move_run(w.adds, <unit *>(<char *>to + i * ts + k * w.to_step), 0,
+                 <const unit *>(<const char *>source + i * ss + k * w.source_step), 0, 1)
+    return True
+
+
+cdef inline void move_run(bint adds, unit *to, npy_intp ts, const unit *source, npy_intp ss, npy_intp length) noexcept nogil:
+    """Store or add `length` elements, `ts` and `ss` bytes apart."""
+    cdef npy_intp i
+    if adds and ts == ss == sizeof(unit):
+        for i in range(length):
+            to[i] += source[i]
+    elif adds:
+        for i in range(length):
+            (<unit *>(<char *>to + i * ts))[0] += (<const unit *>(<const char *>source + i * ss))[0]
+    elif ts == ss == sizeof(unit):
+        memcpy(to, source, length * sizeof(unit))
+    else:
+        for i in range(length):
+            (<unit *>(<char *>to + i * ts))[0] = (<const unit *>(<const char *>source + i * ss))[0]
+
+
+cdef bint run(const Walk *w, ndarray x, char *to, const char *source, const char *at) noexcept:
+    """Walk over elements of the dtype of x. Returns False at an index that is out of range."""
+    cdef npy_intp item = cnp.PyArray_ITEMSIZE(x)
+    cdef int type_ = typenum(x), i
+    for i in range(w.nd):
+        if w.dims[i] == 0:
+            return True
+    with nogil:
+        if type_ == NPY_FLOAT32:
+            return walk_from(w, 0, <float *>to, <const float *>source, at)
+        if type_ == NPY_FLOAT64:
+            return walk_from(w, 0, <double *>to, <const double *>source, at)
+        if item == 8:
+            return walk_from(w, 0, <cnp.int64_t *>to, <const cnp.int64_t *>source, at)
+        if item == 4:
+            return walk_from(w, 0, <cnp.int32_t *>to, <const cnp.int32_t *>source, at)
+        if item == 2:
+            return walk_from(w, 0, <cnp.uint16_t *>to, <const cnp.uint16_t *>source, at)
+        if item == 1:
+            return walk_from(w, 0, <cnp.uint8_t *>to, <const cnp.uint8_t *>source, at)
+        return walk_from(w, 0, <double complex *>to, <const double complex *>source, at)
+
+
+cdef bint movable(object x) noexcept:
+    """Whether the elements of x can be moved by their size."""
+    return of_numbers(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) and cnp.PyArray_ITEMSIZE(<ndarray>x) <= 16
+
+
+cdef bint addable(ndarray x, npy_intp n) noexcept:
+    """Whether `n` numbers can be added to elements of x in the dtype of x. Of many, float32 sums would lose digits."""
+    cdef int type_ = typenum(x)
+    return ((type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64 or type_ == cnp.NPY_INT32)
+            and n <= CROWD * size(x))
+
+
+cdef bint is_index(object x) noexcept:
+    return (type(x) is ndarray and typenum(<ndarray>x) == cnp.NPY_INT64 and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED)
+            and native(<ndarray>x))
+
+
+cdef ndarray new_like(ndarray x, int nd, npy_intp *d):
+    return fresh(nd, d, typenum(x)) if is_real(x) else <ndarray>empty(nd, d, typenum(x), 0)
+
+
+# ---- gather and scatter -----------------------------------------------------------------------------------
+
+
+cdef bint along(Walk *w, ndarray x, int dim, object index) noexcept:
+    """Prepare a walk over the elements of `index`, which counts along `dim` of x. False if the shapes do not fit."""
+    cdef int i
+    if not (movable(x) and is_index(index)) or ndim(<ndarray>index) != ndim(x) or not 0 <= dim < ndim(x):
+        return False
+    w.nd = ndim(x)
+    for i in range(w.nd):
+        w.dims[i] = dims(<ndarray>index)[i]
+        w.at[i] = strides(<ndarray>index)[i]
+        if i != dim and w.dims[i] > dims(x)[i]:
+            return False
+    w.n = dims(x)[dim]
+    return True
+
+
+cdef void steps_of(npy_intp *steps, ndarray x, int dim) noexcept:
+    """The strides of x, with 0 for `dim`, where an index decides."""
+    cdef int i
+    for i in range(ndim(x)):
+        steps[i] = 0 if i == dim else strides(x)[i]
+
+
+def gather(x, int dim, index):
+    cdef Walk w
+    cdef ndarray z
+    if type(x) is ndarray and along(&w, <ndarray>x, dim, index):
+        z = new_like(<ndarray>x, w.nd, w.dims)
+        steps_of(w.to, z, -1)
+        steps_of(w.source, <ndarray>x, dim)
+        w.to_step, w.source_step, w.adds = 0, strides(<ndarray>x)[dim], False
+        if run(&w, z, data(z), data(<ndarray>x), data(<ndarray>index)):
+            return z
+    return numpy_ref.gather(x, dim, index)
+
+
+cdef object written(object x, int dim, object index, object y, bint adds):
+    """A copy of x with y stored or added at `index`; None if the arguments are not simple, or an index is out of range."""
+    cdef Walk w
+    cdef ndarray z
+    cdef int i
+    if type(x) is not ndarray or not movable(y) or typenum(<ndarray>y) != typenum(<ndarray>x) or not along(&w, <ndarray>x, dim, index):
+        return None
+    if adds and not addable(<ndarray>x, size(<ndarray>index)):
+        return None
+    for i in range(w.nd):
+        w.source[i] = 0
+    if ndim(<ndarray>y) or adds:
+        if ndim(<ndarray>y) != w.nd:
+            return None
+        steps_of(w.source, <ndarray>y, -1)
+        for i in range(w.nd):
+            if dims(<ndarray>y)[i] < w.dims[i]:
+                return None
+    z = cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
+    steps_of(w.to, z, dim)
+    w.to_step, w.source_step, w.adds = strides(z)[dim], 0, adds
+    return z if run(&w, z, data(z), data(<ndarray>y), data(<ndarray>index)) else None
+
+
+def scatter(x, int dim, index, y):
+    z = written(x, dim, index, y, False)
+    return numpy_ref.scatter(x, dim, index, y) if z is None else z
+
+
+def scatter_add(x, int dim, index, y):
+    z = written(x, dim, index, y, True)
+    return numpy_ref.scatter_add(x, dim, index, y) if z is None else z
+
+
+# ---- index and index_put ----------------------------------------------------------------------------------
+
+
+cdef npy_intp *add_distances(npy_intp *to, int nd, npy_intp *d, char *index, npy_intp *steps, npy_intp n, npy_intp step) noexcept:
+    """to[b] += index[b] * step; return the end of `to`, or NULL if an index is out of range."""
+    cdef npy_intp i, k
+    if nd == 0:
+        k = (<npy_intp *>index)[0]
+        if not 0 <= k < n:
+            return NULL
+        to[0] += k * step
+        return to + 1
+    for i in range(d[0]):
+        to = add_distances(to, nd - 1, d + 1, index + i * steps[0], steps + 1, n, step)
+        if to == NULL:
+            return NULL
+    return to
+
+
+cdef npy_intp *distances(Walk *w, ndarray x, object indices, npy_intp *rest) except? NULL:
+    """Prepare a walk over the elements of x[indices], and return their distances in x, in bytes; NULL if that is not simple.
+
+    `rest` gets, for each dimension of the walk, the stride of x; 0 for the dimensions of the indices, which are next to each other.
+    """
+    cdef list given = <list>indices if type(indices) is list else list(indices)
+    cdef int count = <int>len(given), first = -1, last = -1, used = 0, nb = 0, lead, i, k
+    cdef npy_intp shape[MOST_DIMS]
+    cdef npy_intp steps[MOST_DIMS]
+    cdef npy_intp total = 1, step = sizeof(npy_intp), n
+    cdef ndarray index
+    cdef npy_intp *found
+    if not movable(x) or count > ndim(x):
+        return NULL
+    for i in range(ndim(x)):
+        if strides(x)[i] < 0:       # distances are not negative
+            return NULL
+    for i in range(count):
+        if given[i] is not None:
+            if not is_index(given[i]) or ndim(<ndarray>given[i]) == 0:
+                return NULL
+            first = i if first < 0 else first
+            last = i
+            used += 1
+            nb = max(nb, ndim(<ndarray>given[i]))
+    if used == 0 or ndim(x) - used + nb > MOST_DIMS:
+        return NULL
+    for k in range(nb):         # the shape that the indices broadcast to
+        shape[k] = 1
+        for i in range(first, last + 1):
+            if given[i] is not None:
+                index = <ndarray>given[i]
+                n = dims(index)[k - nb + ndim(index)] if k >= nb - ndim(index) else 1
+                if n != 1 and shape[k] != 1 and n != shape[k]:
+                    return NULL
+                shape[k] = n if shape[k] == 1 else shape[k]
+        total *= shape[k]
+    found = <npy_intp *>malloc(max(total, 1) * sizeof(npy_intp))
+    if found == NULL:
+        raise MemoryError
+    for k in range(total):
+        found[k] = 0
+    for i in range(first, last + 1):
+        if given[i] is not None:
+            index = <ndarray>given[i]
+            for k in range(nb):
+                lead = k - nb + ndim(index)
+                steps[k] = strides(index)[lead] if lead >= 0 and dims(index)[lead] != 1 else 0
+            if total and add_distances(found, nb, shape, data(index), steps, dims(x)[i], strides(x)[i]) == NULL:
+                free(found)
+                return NULL
+    lead = first if last - first + 1 == used else 0     # else NumPy and PyTorch put the dimensions of the indices first
+    w.nd = 0
+    for i in range(ndim(x) + 1):
+        if w.nd == lead and nb:
+            for k in range(nb):
+                w.dims[lead + k] = shape[k]
+            for k in range(nb - 1, -1, -1):
+                w.at[lead + k], rest[lead + k] = step, 0
+                step *= shape[k]
+            w.nd += nb
+            nb = 0
+        if i < ndim(x) and (i >= count or given[i] is None):
+            w.dims[w.nd], w.at[w.nd], rest[w.nd] = dims(x)[i], 0, strides(x)[i]
+            w.nd += 1
+    w.n = INTPTR_MAX
+    return found
+
+
+cdef object picked(object x, object indices):
+    """x[indices]; None if the arguments are not simple."""
+    cdef Walk w
+    cdef ndarray z
+    if type(x) is not ndarray:
+        return None
+    cdef npy_intp *found = distances(&w, <ndarray>x, indices, w.source)
+    if found == NULL:
+        return None
+    z = new_like(<ndarray>x, w.nd, w.dims)
+    steps_of(w.to, z, -1)
+    w.to_step, w.source_step, w.adds = 0, 1, False
+    run(&w, z, data(z), data(<ndarray>x), <char *>found)
+    free(found)
+    return z
+
+
+cdef bint put(ndarray z, object indices, object y, bint adds) except -1:
+    """Store or add y at z[indices]. False, with z unchanged, if the arguments are not simple."""
+    cdef Walk w
+    cdef int i, lead
+    if not movable(y) or typenum(<ndarray>y) != typenum(z) or overlap(z, <ndarray>y):
+        return False
+    cdef npy_intp *found = distances(&w, z, indices, w.to)
+    if found == NULL:
+        return False
+    cdef npy_intp places = 1
+    lead = w.nd - ndim(<ndarray>y)
+    cdef bint fits = lead >= 0
+    for i in range(w.nd):
+        places *= w.dims[i]
+        w.source[i] = 0
+        if i >= lead >= 0 and dims(<ndarray>y)[i - lead] != 1:
+            w.source[i] = strides(<ndarray>y)[i - lead]
+            fits = fits and dims(<ndarray>y)[i - lead] == w.dims[i]
+    w.to_step, w.source_step, w.adds = 1, 0, adds
+    fits = fits and (not adds or addable(z, places))
+    if fits:
+        run(&w, z, data(z), data(<ndarray>y), <char *>found)
+    free(found)
+    return fits
+
+
+cdef bint overlap(ndarray x, ndarray y) noexcept:
+    """Whether x and y may share memory: whether the ranges of their addresses overlap."""
+    return data(x) + reach(x, False) < data(y) + reach(y, True) and data(y) + reach(y, False) < data(x) + reach(x, True)
+
+
+cdef npy_intp reach(ndarray x, bint forward) noexcept:
+    """The distance from the first element of x to the end (or to the beginning) of its memory."""
+    cdef npy_intp far = cnp.PyArray_ITEMSIZE(x) if forward else 0
+    cdef int i
+    for i in range(ndim(x)):
+        if (strides(x)[i] > 0) == forward and dims(x)[i] > 0:
+            far += strides(x)[i] * (dims(x)[i] - 1)
+    return far
+
+
+def index(x, indices):
+    z = picked(x, indices)
+    return numpy_ref.index(x, indices) if z is None else z
+
+
+def index_put_(x, indices, y, accumulate):
+    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_WRITEABLE) or not put(<ndarray>x, indices, y, accumulate):
+        numpy_ref.index_put_(x, indices, y, accumulate)
+
+
+def index_put(x, indices, y, accumulate):
+    cdef ndarray z
+    if type(x) is ndarray:
+        z = cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
+        if put(z, indices, y, accumulate):
+            return z
+    return numpy_ref.index_put(x, indices, y, accumulate)
+
+
+cdef object at_dim(int dim, object index):
+    """The list of indices for `index` along dimension `dim`; None unless it is a vector."""
+    return [None] * dim + [index] if dim >= 0 and is_index(index) and ndim(<ndarray>index) == 1 else None
+
+
+def index_select(x, int dim, index):
+    indices = at_dim(dim, index)
+    z = None if indices is None else picked(x, indices)
+    return numpy_ref.index_select(x, dim, index) if z is None else z
+
+
+def index_add(x, int dim, index, y):
+    cdef ndarray z
+    indices = at_dim(dim, index)
+    if type(x) is ndarray and type(y) is ndarray and indices is not None and ndim(<ndarray>y) == ndim(<ndarray>x):
+        z = cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER)
+        if put(z, indices, y, True):
+            return z
+    return numpy_ref.index_add(x, dim, index, y)

@@ -1,0 +1,150 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False
+"""Sorting along a dimension, for contiguous arrays.
+
+A row becomes a list of pairs (key, position), which merge sort orders by key. A key is an unsigned integer with the order of the
+numbers, so one loop sorts every dtype. nan has the largest key, and -0. the key of 0. For a descending order the keys are inverted.
+"""
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels import numpy_ref
+
+cnp.import_array()
+
+cdef enum:
+    RUN = 16            # pairs that insertion sort orders before they are merged
+
+cdef cnp.uint64_t SIGN = <cnp.uint64_t>1 << 63
+
+ctypedef fused number:
+    float
+    double
+    cnp.int64_t
+    cnp.int32_t
+    cnp.uint8_t
+
+cdef struct Pair:
+    cnp.uint64_t key
+    cnp.int64_t place
+
+
+cdef inline cnp.uint64_t key_of(number x) noexcept nogil:
+    cdef cnp.uint64_t bits = 0
+    cdef double wide
+    if number is float or number is double:
+        if x != x:
+            return ~bits
+        wide = <double>x + 0.0          # -0. + 0. is 0.
+        memcpy(&bits, &wide, sizeof(bits))
+        return ~bits if bits & SIGN else bits | SIGN
+    else:
+        return <cnp.uint64_t>(<cnp.int64_t>x) ^ SIGN
+
+
+cdef void read_row(const number *x, Pair *pairs, Py_ssize_t n, Py_ssize_t step, bint descending) noexcept nogil:
+    cdef Py_ssize_t r
+    for r in range(n):
+        pairs[r].key = ~key_of(x[r * step]) if descending else key_of(x[r * step])
+        pairs[r].place = r
+
+
+cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
+    """Sort by key; equal keys keep their order. The result is in one of the two arrays, and is returned."""
+    cdef Py_ssize_t first, middle, last, i, j, k, width = RUN
+    cdef Pair pair
+    for i in range(1, n):       # each run by insertion
+        first = i - i % RUN
+        if i > first:
+            pair = pairs[i]
+            j = i
+            while j > first and pairs[j - 1].key > pair.key:
+                pairs[j] = pairs[j - 1]
+                j -= 1
+            pairs[j] = pair
+    while width < n:
+        first = 0
+        while first < n:
+            middle, last = min(first + width, n), min(first + 2 * width, n)
+            i, j = first, middle
+            for k in range(first, last):
+                if i < middle and (j >= last or pairs[i].key <= pairs[j].key):
+                    room[k] = pairs[i]
+                    i += 1
+                else:
+                    room[k] = pairs[j]
+                    j += 1
+            first = last
+        pairs, room = room, pairs
+        width *= 2
+    return pairs
+
+
+cdef Py_ssize_t middle_of(const Pair *sorted_, Py_ssize_t n, bint skip_nan) noexcept nogil:
+    """Where the median is in a sorted row: the lower of two, or the first nan."""
+    cdef Py_ssize_t nans = 0
+    while nans < n and sorted_[n - 1 - nans].key == ~<cnp.uint64_t>0:
+        nans += 1
+    if skip_nan:
+        return max(n - 1 - nans, 0) // 2
+    return n - nans if nans else (n - 1) // 2
+
+
+cdef Py_ssize_t WHOLE = 0, MEDIAN = 1, MEDIAN_WITHOUT_NAN = 2
+
+
+cdef object ordered(object x, int dim, bint descending, Py_ssize_t what):
+    """The order along `dim` (int64), or the position of the median; None if x is not simple."""
+    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x):
+        return None
+    cdef ndarray a = <ndarray>x, z
+    cdef int type_ = cnp.NPY_UINT8 if typenum(a) == cnp.NPY_BOOL else typenum(a), i
+    cdef npy_intp d[MOST_DIMS]
+    cdef Py_ssize_t outer, n, inner, o, c, r, count
+    if not (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64 or type_ == cnp.NPY_INT32
+            or type_ == cnp.NPY_UINT8) or not 0 <= dim < ndim(a) or size(a) == 0:
+        return None
+    around(a, dim, &outer, &n, &inner)
+    count = n if what == WHOLE else 1
+    for i in range(ndim(a)):
+        d[i] = count if i == dim else dims(a)[i]
+    z = <ndarray>empty(ndim(a), d, cnp.NPY_INT64, 0)
+    cdef Pair *pairs = <Pair *>malloc(2 * n * sizeof(Pair))
+    cdef Pair *found
+    if pairs == NULL:
+        raise MemoryError
+    cdef char *p = data(a)
+    cdef cnp.int64_t *to = <cnp.int64_t *>data(z)
+    with nogil:
+        for o in range(outer):
+            for c in range(inner):
+                r = o * n * inner + c
+                if type_ == NPY_FLOAT32:
+                    read_row(<const float *>p + r, pairs, n, inner, descending)
+                elif type_ == NPY_FLOAT64:
+                    read_row(<const double *>p + r, pairs, n, inner, descending)
+                elif type_ == cnp.NPY_INT64:
+                    read_row(<const cnp.int64_t *>p + r, pairs, n, inner, descending)
+                elif type_ == cnp.NPY_INT32:
+                    read_row(<const cnp.int32_t *>p + r, pairs, n, inner, descending)
+                else:
+                    read_row(<const cnp.uint8_t *>p + r, pairs, n, inner, descending)
+                found = sort_pairs(pairs, pairs + n, n)
+                if what != WHOLE:
+                    to[o * inner + c] = found[middle_of(found, n, what == MEDIAN_WITHOUT_NAN)].place
+                else:
+                    for r in range(n):
+                        to[(o * n + r) * inner + c] = found[r].place
+        free(pairs)
+    return z
+
+
+def argsort(x, int dim, descending):
+    z = ordered(x, dim, descending, WHOLE)
+    return numpy_ref.argsort(x, dim, descending) if z is None else z
+
+
+def median(x, int dim, skip_nan):
+    z = ordered(x, dim, False, MEDIAN_WITHOUT_NAN if skip_nan else MEDIAN)
+    return numpy_ref.median(x, dim, skip_nan) if z is None else z

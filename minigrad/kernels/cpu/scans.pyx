@@ -1,0 +1,84 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False
+"""Running sums and products along a dimension, for contiguous arrays. The running value of a float32 array is a float64."""
+
+from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels import numpy_ref
+
+cnp.import_array()
+
+ctypedef fused number:
+    float
+    double
+    cnp.int64_t
+
+ctypedef fused wide:
+    double
+    cnp.int64_t
+
+
+cdef void scan_columns(const number *x, number *z, wide *running, Py_ssize_t n, Py_ssize_t step, Py_ssize_t width,
+                       bint product) noexcept nogil:
+    """Scan `width` columns together; their rows are `step` elements apart. `running` has the last row of the result."""
+    cdef Py_ssize_t r, i
+    for i in range(width):
+        running[i] = <wide>x[i]
+        z[i] = x[i]
+    for r in range(1, n):
+        x += step
+        z += step
+        if product:
+            for i in range(width):
+                running[i] *= <wide>x[i]
+                z[i] = <number>running[i]
+        else:
+            for i in range(width):
+                running[i] += <wide>x[i]
+                z[i] = <number>running[i]
+
+
+cdef void scan_all(const number *x, number *z, wide *running, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint product,
+                   bint reverse) noexcept nogil:
+    """Scan x[o, r, i] over r; SMALL columns at a time, for which `running` has room."""
+    cdef Py_ssize_t o, first, at
+    for o in range(outer):
+        first = 0
+        while first < inner:
+            at = (o * n + (n - 1 if reverse else 0)) * inner + first
+            scan_columns(x + at, z + at, running, n, -inner if reverse else inner, min(SMALL, inner - first), product)
+            first += SMALL
+
+
+cdef object scanned(object x, int dim, bint product, bint reverse):
+    """The running sums or products; None if x is not simple."""
+    cdef int type_
+    cdef double room[SMALL]
+    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x):
+        return None
+    cdef ndarray a = <ndarray>x, z
+    type_ = typenum(a)
+    if not (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64) or not 0 <= dim < ndim(a) or size(a) == 0:
+        return None
+    cdef Py_ssize_t outer, n, inner
+    around(a, dim, &outer, &n, &inner)
+    z = <ndarray>empty(ndim(a), dims(a), type_, 0) if type_ == cnp.NPY_INT64 else fresh(ndim(a), dims(a), type_)
+    cdef char *p = data(a)
+    cdef char *q = data(z)
+    with nogil:
+        if type_ == NPY_FLOAT32:
+            scan_all(<const float *>p, <float *>q, <double *>room, outer, n, inner, product, reverse)
+        elif type_ == NPY_FLOAT64:
+            scan_all(<const double *>p, <double *>q, <double *>room, outer, n, inner, product, reverse)
+        else:
+            scan_all(<const cnp.int64_t *>p, <cnp.int64_t *>q, <cnp.int64_t *>room, outer, n, inner, product, reverse)
+    return z
+
+
+def cumsum(x, int dim, reverse):
+    z = scanned(x, dim, False, reverse)
+    return numpy_ref.cumsum(x, dim, reverse) if z is None else z
+
+
+def cumprod(x, int dim):
+    z = scanned(x, dim, True, False)
+    return numpy_ref.cumprod(x, dim) if z is None else z
