@@ -23,7 +23,7 @@ from minigrad.autograd.graph import (
     GradientEdge,
     _edge,
     _engine_run_backward,  # pyright: ignore[reportAttributeAccessIssue]
-    _run_from_number,  # pyright: ignore[reportAttributeAccessIssue]
+    _run_from_tensor,  # pyright: ignore[reportAttributeAccessIssue]
 )
 from minigrad.creation import zeros
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError, TensorValueError
@@ -65,8 +65,8 @@ def backward(tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     >>> x.grad
     tensor([3., 5.])
     """
-    if (grad_tensors is None and grad_variables is None and inputs is None and not create_graph
-            and _run_from_number(tensors, bool(retain_graph))):
+    if (grad_variables is None and inputs is None and not create_graph
+            and _run_from_tensor(tensors, grad_tensors, None, bool(retain_graph), False) is not None):
         return      # a single loss, the usual case: a third of the cost of the checks below
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -125,16 +125,19 @@ def grad(outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
                       "parts of the graph, please use minigrad.autograd.backward.", FutureWarning, stacklevel=2)
     keys = list(inputs) if type(inputs) is dict else None
     sources = as_inputs(inputs, "grad")
-    targets = [target_edge(x) for x in sources]
-    if is_grads_batched:
-        found = grad_of_batch(outputs, grad_outputs, sources, retain_graph, create_graph, allow_unused, materialize_grads)
-    else:
-        roots, grads = root_edges(outputs, grad_outputs, "grad", "outputs")
-        keep = create_graph if retain_graph is None else bool(retain_graph)
-        found = _engine_run_backward(roots, grads, keep, bool(create_graph), targets, False)
-        found = tuple([result_or_zeros(g, x, i, allow_unused or materialize_grads, materialize_grads, create_graph)
-                       for i, (g, x) in enumerate(zip(found, sources))])
-    return found if keys is None else dict(zip(keys, found))  # pyright: ignore[reportReturnType]
+    keep = bool(create_graph if retain_graph is None else retain_graph)
+    found = None if is_grads_batched else _run_from_tensor(outputs, grad_outputs, sources, keep, bool(create_graph))
+    if found is None:   # the arguments are not the usual ones: check each of them
+        targets = [target_edge(x) for x in sources]
+        if is_grads_batched:
+            found = grad_of_batch(outputs, grad_outputs, sources, retain_graph, create_graph, allow_unused, materialize_grads)
+        else:
+            roots, grads = root_edges(outputs, grad_outputs, "grad", "outputs")
+            found = _engine_run_backward(roots, grads, keep, bool(create_graph), targets, False)
+    for i, g in enumerate(found):
+        if g is None:
+            found[i] = none_or_zeros(sources[i], i, allow_unused or materialize_grads, materialize_grads, create_graph)
+    return tuple(found) if keys is None else dict(zip(keys, found))  # pyright: ignore[reportReturnType]
 
 
 # ---- arguments ------------------------------------------------------------------------------------------
@@ -179,10 +182,8 @@ def target_edge(x):
     return node, number
 
 
-def result_or_zeros(found, x, index, allow_unused, materialize, create_graph):
-    """Return the gradient `found`. If it is None, return None or zeros, or raise, as the flags say."""
-    if found is not None:
-        return found
+def none_or_zeros(x, index, allow_unused, materialize, create_graph):
+    """Return None or zeros for an element of ``grad(inputs=)`` that no gradient has reached, or raise, as the flags say."""
     if not allow_unused:
         raise AutogradError("MG-E109", f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
                             "Set allow_unused=True if this is the desired behavior.")
@@ -289,7 +290,7 @@ def grad_of_batch(outputs, grad_outputs, inputs, retain_graph, create_graph, all
     keep = create_graph if retain_graph is None else retain_graph
     rows = [grad(outputs, inputs, [g[i] for g in gradients], True if i < n - 1 else keep, create_graph, True, allow_unused, False,
                  materialize_grads) for i in range(n)]
-    return tuple([None if column[0] is None else stack(column) for column in zip(*rows)])
+    return [None if column[0] is None else stack(column) for column in zip(*rows)]
 
 
 # Shown to users as functions of the package: in tracebacks, in the stubs, in pickles.

@@ -33,6 +33,11 @@ _live = cython.declare(dict, live)
 claiming = new_lock()
 
 
+def count_dependencies(task, root):
+    """The walk that `task` needs."""
+    return select_nodes(task, root) if task.selective else compute_dependencies(task, root)
+
+
 @cython.boundscheck(False)
 @cython.wraparound(False)
 @cython.nonecheck(False)
@@ -73,30 +78,35 @@ def select_nodes(task, root):
     When the walk leaves a node, it has decided about every node behind it. The graph has no cycles, so the walk has already
     left each node that it meets a second time.
     """
-    path: list = [root]
+    path: list = [root]     # not shrunk, as the stack above
     position: list = [0]
+    last: cython.Py_ssize_t = 0
     node: Node
     following: Node
     i: cython.Py_ssize_t
     claim(task, root)
     mark(task, root, task.requested.get(root, 0))
-    while path:
-        node = cython.cast(Node, path[-1])
-        i = position[-1]
+    while last >= 0:
+        node = cython.cast(Node, path[last])
+        i = position[last]
         if i == node.edges:
-            path.pop()
-            position.pop()
-            if path and task.needed(node) != 0:
-                mark(task, path[-1], NEEDED)
+            last -= 1
+            if last >= 0 and task.needed(node) != 0:
+                mark(task, path[last], NEEDED)
             continue
-        position[-1] = i + 1
+        position[last] = i + 1
         following = node.next_node(i)
         if following is None:
             continue
         if add_dependency(task, following):
             mark(task, following, task.requested.get(following, 0))
-            path.append(following)
-            position.append(0)
+            last += 1
+            if last == len(path):
+                path.append(following)
+                position.append(0)
+            else:
+                path[last] = following
+                position[last] = 0
         elif task.needed(following) != 0:
             mark(task, node, NEEDED)
     return None

@@ -34,7 +34,7 @@ import itertools
 from typing import Any
 
 import cython
-from cython.cimports.minigrad._core.engine.dependencies import clear_buffers, compute_dependencies, select_nodes
+from cython.cimports.minigrad._core.engine.dependencies import clear_buffers, count_dependencies
 from cython.cimports.minigrad._core.engine.graph_task import GraphTask
 from cython.cimports.minigrad._core.engine.ready_queue import pop_ready, push_ready
 from cython.cimports.minigrad._core.engine.stream_task import StreamTask
@@ -134,25 +134,39 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
     return task.captured
 
 
-def execute_from_scalar(tensor, keep_graph):
-    """`execute` for the usual case: from a tensor with one real number to all leaves behind it.
+def execute_from_tensor(tensor, gradient, inputs, keep_graph, create_graph):
+    """`execute` for the usual arguments: from one tensor to all leaves behind it, or to a list of tensors, for their gradients.
 
-    Returns False, and runs nothing, if `tensor` is not such a tensor.
+    Returns None, and runs nothing, if an argument is another: then the caller has to check each of them.
     """
     if not isinstance(tensor, TensorBase):
-        return False
+        return None
     root = cython.cast(TensorBase, tensor)
     node = gradient_edge(root)
     meta = root._meta
-    if root._node is None or meta.numel != 1 or not meta.dtype.is_floating_point:
-        return False
-    one = wrap(meta.backend.kernels.full(meta.shape, 1, meta.dtype.numpy), meta)
-    one._inference = current().inference
-    execute([(node, root._output_number)], [one], keep_graph, False)
-    return True
+    if root._node is None:
+        return None
+    if gradient is None:
+        if meta.numel != 1 or not meta.dtype.is_floating_point:
+            return None
+        one = wrap(meta.backend.kernels.full(meta.shape, 1, meta.dtype.numpy), meta)
+        one._inference = current().inference
+        gradient = one
+    elif not isinstance(gradient, TensorBase) or cython.cast(TensorBase, gradient)._meta is not meta:
+        return None
+    targets = None
+    if inputs is not None:
+        targets = []
+        for x in inputs:
+            target = gradient_edge(x) if isinstance(x, TensorBase) else None
+            if target is None:
+                return None
+            targets.append((target, cython.cast(TensorBase, x)._output_number))
+    return execute([(node, root._output_number)], [gradient], keep_graph, create_graph, targets, False)
 
 
-def run_task(task: GraphTask, state: State, roots, grads):
+@cython.cfunc
+def run_task(task: GraphTask, state: State, roots: list, grads: list) -> object:
     """Count the dependencies, run the task, and restore the thread's state, even after an error."""
     root: Node
     number: cython.int
@@ -169,11 +183,11 @@ def run_task(task: GraphTask, state: State, roots, grads):
     live[task.id] = task
     state.depth += 1
     try:
-        with claiming:
-            if task.selective:
-                select_nodes(task, root)
-            else:
-                compute_dependencies(task, root)
+        if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
+            count_dependencies(task, root)
+        else:
+            with claiming:
+                count_dependencies(task, root)
         state.task = task
         task.out_of_place = task.create_graph or state.forward
         state.set_modes(task.create_graph and not state.inference, state.inference, state.forward_enabled)
