@@ -95,6 +95,7 @@ bench: .venv/bench .venv/build      ## Speed, as ratios to PyTorch in one proces
 # cpu.md, growth.json and rivals.json. The build of the site makes the tables and pictures from them. torch.compile needs g++.
 bench-docs: .venv/rivals .venv/build    ## Measure what docs/performance.md shows: speed, growth, other libraries. Half an hour; needs a quiet machine.
 	$(PY) -m benchmarks --markdown benchmarks/results/cpu.md
+	MINIGRAD_PURE=0 $(PY) -m benchmarks.everyday --markdown benchmarks/results/everyday.md
 	MINIGRAD_PURE=0 $(PY) -m benchmarks.growth
 	MINIGRAD_PURE=0 $(PY) -m benchmarks.rivals
 

@@ -103,8 +103,8 @@ def readme(text):
 def benchmarks():
     """The page about speed: benchmarks/README.md, and the results that are saved beside it."""
     text = (ROOT / "benchmarks/README.md").read_text("utf-8").partition("\n")[2]
-    table = (ROOT / "benchmarks/results/cpu.md").read_text("utf-8")
-    return f"{readme(text)}\n## Results\n\n{table}"
+    table, everyday = [(ROOT / f"benchmarks/results/{name}.md").read_text("utf-8") for name in ("cpu", "everyday")]
+    return f"{readme(text)}\n## Results\n\n{table}\n## Results: everyday ops and programs\n\n{everyday}"
 
 
 def speed():
