@@ -379,6 +379,10 @@ for _accumulate in (False, True):
             [np.array([2, 0])], y, a))
 
 # ---- order -----------------------------------------------------------------------------------------------------
+for _shape, _dims in (((5,), (0,)), ((2, 3), (1,)), ((2, 3), ()), ((), ()), ((3, 0), (1,)), ((60, 50), (0, 1)), ((2, 3), (0, 0))):
+    sample("flip", f"{_shape} {_dims}", _shape, dtypes=EVERY, after=lambda x, d=_dims: (x, d))
+for _shape in ((), (7,), (3, 0), (2, 3, 4)):
+    sample("nonzero", f"bools {_shape}", _shape, dtypes=EVERY, after=lambda x: (np.asarray(x.real > 0),))
 sample("flip", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, (0, 2)))
 for _dim in (0, 1):
     sample("argsort median", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (x, d, True))

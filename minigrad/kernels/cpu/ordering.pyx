@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Sorting along a dimension, for contiguous arrays.
+"""Sorting along a dimension, for contiguous arrays; flips; and where an array of bools is True.
 
 A row becomes a list of pairs (key, position), which merge sort orders by key. A key is an unsigned integer with the order of the
 numbers, so one loop sorts every dtype. nan has the largest key, and -0. the key of 0. For a descending order the keys are inverted.
@@ -9,6 +9,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -137,6 +138,53 @@ cdef object ordered(object x, int dim, bint descending, Py_ssize_t what):
                     for r in range(n):
                         to[(o * n + r) * inner + c] = found[r].place
         free(pairs)
+    return z
+
+
+def flip(x, dims_):
+    cdef npy_intp steps[MOST_DIMS]
+    cdef bint turned[MOST_DIMS]
+    cdef int i, dim
+    cdef ndarray a, z
+    cdef char *first
+    if not of_numbers(x) or not has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) or not 0 < size(<ndarray>x) <= SMALL:
+        return numpy_ref.flip(x, dims_)
+    a, first = <ndarray>x, data(<ndarray>x)
+    for i in range(ndim(a)):
+        steps[i], turned[i] = strides(a)[i], False
+    for d in dims_:
+        dim = d
+        if not 0 <= dim < ndim(a) or turned[dim]:
+            return numpy_ref.flip(x, dims_)
+        turned[dim] = True
+        first += (dims(a)[dim] - 1) * steps[dim]
+        steps[dim] = -steps[dim]
+    z = fresh(ndim(a), dims(a), typenum(a)) if is_real(a) else <ndarray>empty(ndim(a), dims(a), typenum(a), 0)
+    walk(ndim(a), dims(a), data(z), strides(z), first, steps, cnp.PyArray_ITEMSIZE(a))
+    return z
+
+
+def nonzero(x):
+    if type(x) is not ndarray or typenum(<ndarray>x) != cnp.NPY_BOOL or not is_contiguous(<ndarray>x) or ndim(<ndarray>x) == 0:
+        return numpy_ref.nonzero(x)
+    cdef ndarray a = <ndarray>x, z
+    cdef const cnp.uint8_t *p = <const cnp.uint8_t *>data(a)
+    cdef Py_ssize_t i, n = size(a), found = 0, place
+    cdef int d, nd = ndim(a)
+    cdef npy_intp shape[2]
+    cdef cnp.int64_t *to
+    shape[0], shape[1] = 0, nd
+    for i in range(n):
+        shape[0] += p[i] != 0
+    z = <ndarray>empty(2, shape, cnp.NPY_INT64, 0)
+    to = <cnp.int64_t *>data(z)
+    for i in range(n):
+        if p[i] and found < shape[0]:       # another thread may write to x
+            place = i
+            for d in range(nd - 1, -1, -1):
+                to[found * nd + d] = place % dims(a)[d]
+                place //= dims(a)[d]
+            found += 1
     return z
 
 

@@ -65,8 +65,23 @@ cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_s
 cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
     if type_ == NPY_FLOAT32:
         sum_block(<float *>x, <float *>z, outer, n, inner)
-    else:
+    elif type_ == NPY_FLOAT64:
         sum_block(<double *>x, <double *>z, outer, n, inner)
+    else:
+        sum_integers(<const cnp.int64_t *>x, <cnp.int64_t *>z, outer, n, inner)
+
+
+cdef void sum_integers(const cnp.int64_t *x, cnp.int64_t *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
+    """z[o, i] = Σ x[o, r, i] over r."""
+    cdef Py_ssize_t o, r, i
+    for o in range(outer):
+        for i in range(inner):
+            z[i] = 0
+        for r in range(n):
+            for i in range(inner):
+                z[i] += x[i]
+            x += inner
+        z += inner
 
 
 def sum(x, reduced, keepdim):
@@ -81,7 +96,8 @@ def sum(x, reduced, keepdim):
     cdef char *result
     cdef int kept = 0
     cdef bint turned = kind < 0 and is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
-    if (kind < 0 and not turned and not small_and_strided(x)) or n_reduced == 0:
+    cdef bint whole = indices(x) != NULL and size(<ndarray>x) <= SMALL     # int64; NumPy adds long ones in wide vectors
+    if (kind < 0 and not turned and not whole and not small_and_strided(x)) or n_reduced == 0:
         return numpy_ref.sum(x, reduced, keepdim)
     a = <ndarray>x
     nd = ndim(a)
@@ -109,10 +125,10 @@ def sum(x, reduced, keepdim):
             k += 1
     if turned and kept > 1:         # the dimensions of the result would be in reverse order in memory
         return numpy_ref.sum(x, reduced, keepdim)
-    z = fresh(k, d, typenum(a))
+    z = <ndarray>empty(k, d, typenum(a), 0) if whole else fresh(k, d, typenum(a))
     if inner == 0 or outer == 0:
         return z
-    numbers = data(a) if kind >= 0 or turned else row_by_row(a, <char *>room)
+    numbers = data(a) if kind >= 0 or turned or whole else row_by_row(a, <char *>room)
     if turned:
         outer, inner = inner, outer
     result = data(z)

@@ -24,7 +24,7 @@ def for_any_dims(kernel):
 
 
 def flip(x, dims):
-    return np.ascontiguousarray(np.flip(x, dims)) if x.ndim else x.copy()
+    return np.array(np.flip(x, dims), order="C") if x.ndim else x.copy()
 
 
 @for_any_dims

@@ -18,6 +18,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.upcalls import upcalls as core
 from minigrad._core.record.promotion import operands_dtype
+from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
@@ -378,13 +379,16 @@ def promote_tensors(function, like, *operands):
         if not isinstance(x, (TensorBase, *NUMBERS)):
             raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
     dtype = operands_dtype(operands)
-    return [cast(x if isinstance(x, TensorBase) else number_tensor(convert_number(x, WRITTEN_AS.get(dtype, dtype)), like), dtype)
-            for x in operands]
+    written = WRITTEN_AS.get(dtype, dtype)
+    return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(convert_number(x, written), like, dtype) for x in operands]
 
 
-def number_tensor(number, like):
-    """Make a 0-d tensor of `number` on the device of `like`, in the widest dtype: the other operand may be float64."""
-    return like.new_full((), number, dtype=widest_dtype(number))
+def number_tensor(number, like, dtype=None):
+    """Make a 0-d tensor of `number` on the device of `like`, in the widest dtype, or converted from there to `dtype`."""
+    wide = widest_dtype(number)
+    kernels = like._meta.backend.kernels
+    array = kernels.cast(kernels.full((), number, wide.numpy), (dtype or wide).numpy)
+    return new_tensor(type(like.detach()), array, False, like.device)
 
 
 def widest_dtype(number):
