@@ -45,7 +45,7 @@ FILES = {
     "recurrent": "rnn_layer rnn_layer_backward",
     "extrema": "amax amin argmax argmin cumextremum",
     "scans": "cumprod cumsum",
-    "ordering": "argsort flip median nonzero",
+    "ordering": "argsort flip median nonzero topk",
     "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add",
 }
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-__all__ = ["argsort", "cumextremum", "flip", "median", "mode", "nonzero", "searchsorted"]
+__all__ = ["argsort", "cumextremum", "flip", "median", "mode", "nonzero", "searchsorted", "topk"]
 
 
 MOST_DIMS = 32      # NumPy sorts arrays of no more dimensions
@@ -34,6 +34,10 @@ def argsort(x, dim, descending):
     if not descending:
         return np.ascontiguousarray(np.argsort(x, dim, kind="stable"))
     return np.ascontiguousarray(x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim))
+
+
+def topk(x, number, dim, largest):
+    return np.ascontiguousarray(argsort(x, dim, largest)[(slice(None),) * dim + (slice(number),)])
 
 
 @for_any_dims

@@ -380,7 +380,8 @@ def promote_tensors(function, like, *operands):
             raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
     dtype = operands_dtype(operands)
     written = WRITTEN_AS.get(dtype, dtype)
-    return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(convert_number(x, written), like, dtype) for x in operands]
+    return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(convert_number(x, written), like, dtype)
+            for x in operands]
 
 
 def number_tensor(number, like, dtype=None):

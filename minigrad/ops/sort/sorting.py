@@ -65,11 +65,10 @@ class Topk(Order):
     torch_names = {"x": "self", "number": "k"}
 
     def forward(k, x, number, dim, largest):
-        order = k.argsort(x, dim, largest)
         if x.ndim:
-            order = k.copy(k.slice(order, dim, 0, number, 1))
-        elif number == 0:
-            order = k.full((0,), 0, order.dtype)
+            order = k.topk(x, number, dim, largest)
+        else:
+            order = k.full((), 0, INT64.numpy) if number else k.full((0,), 0, INT64.numpy)
         return k.gather(x, dim, order), order
 
 
