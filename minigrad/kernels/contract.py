@@ -242,6 +242,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     # order
     "flip": ("x, dims", "a copy in the reverse order along dims"),
     "argsort": ("x, dim, descending", "the indices (int64) that sort x along dim; ties keep their order, nan is the largest"),
+    "topk": ("x, number, dim, largest", "the first indices of argsort along dim, descending if largest; x has dimensions"),
     "median": ("x, dim, skip_nan", "the position along dim of the median, the lower of two, or of the first nan; keeps the "
                                    "dimension"),
     "mode": ("x, dim", "the last position along dim of the most frequent element, the smallest of several; keeps the dimension"),

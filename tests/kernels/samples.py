@@ -380,6 +380,10 @@ for _accumulate in (False, True):
             [np.array([2, 0])], y, a))
 
 # ---- order -----------------------------------------------------------------------------------------------------
+for _shape, _dims in (((5,), (0,)), ((2, 3), (1,)), ((2, 3), ()), ((), ()), ((3, 0), (1,)), ((60, 50), (0, 1)), ((2, 3), (0, 0))):
+    sample("flip", f"{_shape} {_dims}", _shape, dtypes=EVERY, after=lambda x, d=_dims: (x, d))
+for _shape in ((), (7,), (3, 0), (2, 3, 4)):
+    sample("nonzero", f"bools {_shape}", _shape, dtypes=EVERY, after=lambda x: (np.asarray(x.real > 0),))
 sample("flip", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, (0, 2)))
 for _dim in (0, 1):
     sample("argsort median", f"{_dim}", (3, 4), dtypes=REAL, after=lambda x, d=_dim: (x, d, True))
@@ -390,6 +394,11 @@ for _shape, _dim in (((90,), 0), ((3, 50), 1), ((50, 3), 0), ((2, 20, 3), 1), ((
             sample("argsort cumextremum", f"{_shape} {_flag} {_kind}", (_shape, _kind), dtypes=REAL, after=lambda x, d=_dim, f=_flag: (x, d, f))
             if np.prod(_shape):
                 sample("median", f"{_shape} {_flag} {_kind}", (_shape or (1,), _kind), dtypes=REAL, after=lambda x, d=_dim, f=_flag: (x, d, f))
+for _shape, _dim in (((90,), 0), ((3, 50), 1), ((50, 3), 0), ((2, 80, 3), 1)):
+    for _number in (0, 1, 2, 40, 70):
+        for _kind in ("any", "special"):
+            sample("topk", f"{_shape} {_number} {_kind}", (_shape, _kind), dtypes=REAL,
+                   after=lambda x, d=_dim, n=_number: (np.round(x), min(n, x.shape[d]), d, n != 40))
 sample("cumextremum", "ties", (3, 4), dtypes=REAL, after=lambda x: (np.round(x), 1, True))
 sample("logcumsumexp", "2-d", (3, 4), after=lambda x: (x, 1))
 sample("nonzero", "2-d", (2, 3), dtypes=EVERY, after=lambda x: (x * (x != x[0, 0]),))

@@ -920,6 +920,8 @@ case("slice_scatter", lambda m, x, y: x.slice_scatter(y, 1, 0, 3, 2) ** 2, (2, 3
 case("diagonal_scatter", lambda m, x, y: m.diagonal_scatter(x, y, 1) ** 2, (3, 4), (3,))
 case("adjoint", lambda m, x: m.adjoint(x) * x.mH, (2, 3, 2))
 case("sum_to_size", lambda m, x: x.sum_to_size(1, 3) ** 2, (2, 4, 3))
+for _name, _shape in (("share_ties", (2, 1)), ("mean_of_ties", (2, 3))):
+    ours(_name, lambda op, x: op(x, x.new_tensor([[1, 2, 2], [float("nan"), 1, 0]]), x.new_tensor([[2], [float("nan")]]), (1,)), _shape)
 OURS.append(Case("vander", lambda m, x: m.vander(x, 4), ((3,),)))       # PyTorch overwrites a tensor that its backward needs
 OURS.append(Case("multi_margin_loss", lambda m, x: F(m).multi_margin_loss(x, m.tensor([2, 0])), ((2, 3),), "apart"))   # no jvp there
 case("multilabel_soft_margin_loss", lambda m, x, y: F(m).multilabel_soft_margin_loss(x, y), (2, 3), (2, 3), name_differs=True)
@@ -976,6 +978,7 @@ plain("unique", lambda m, x: m.unique(x.round()), (4, 5))
 plain("unique dim", lambda m, x: m.unique(x.round(), dim=1), (2, 9))
 plain("unique_consecutive", lambda m, x: m.unique_consecutive((x * 0.7).round()), (20,))
 plain("histogram", lambda m, x: m.histogram(x, 3, range=(-1.0, 1.0)).hist, (8,))
+plain("F.one_hot", lambda m, x: x * F(m).one_hot(m.tensor([2, 0]), 3), (2, 3))
 plain("bincount weights", lambda m, x: m.bincount(m.tensor([0, 3, 3]), x), (3,))
 
 for _name in ("asin_", "acos_", "asinh_", "atanh_", "erfinv_", "digamma_", "lgamma_"):

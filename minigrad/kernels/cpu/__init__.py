@@ -12,7 +12,7 @@
     indexing.pyx      gather, scatter and advanced indexing: one walk with any strides
     extrema.pyx       largest and smallest elements, and their positions
     scans.pyx         running sums and products
-    ordering.pyx      sorting
+    ordering.pyx      sorting, flips
     linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
     pooling.pyx       maxima over windows, by the loops of pooling.h and maxima.h; resampling
@@ -47,7 +47,7 @@ FILES = {
     "recurrent": "rnn_layer rnn_layer_backward",
     "extrema": "amax amin argmax argmin cumextremum",
     "scans": "cumprod cumsum",
-    "ordering": "argsort median",
+    "ordering": "argsort flip median nonzero topk",
     "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add",
 }
 

@@ -1,8 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """The largest and smallest elements along dimensions, and their positions. nan counts as larger, and also as smaller, than all.
 
-An array that is reduced along neighbouring dimensions has three in effect: x[o, r, i], reduced over r. Where there is only one i, a
-row is read as a matrix of LANES columns, because the compiler makes vector instructions of a loop over columns.
+An array that is reduced along neighbouring dimensions has three in effect: x[o, r, i], reduced over r. For many elements NumPy is
+faster, which uses the widest vectors of the processor; but it finds the positions in columns one column after the other.
 """
 
 from minigrad.kernels.cpu.common cimport *
@@ -10,9 +10,6 @@ from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
-
-cdef enum:
-    LANES = 16
 
 ctypedef fused number:
     float
@@ -39,42 +36,22 @@ cdef inline bint wins(number x, number y, bint largest) noexcept nogil:
     return better
 
 
-cdef void best_of_columns(const number *x, number *z, Py_ssize_t n, Py_ssize_t inner, bint largest) noexcept nogil:
-    """z[i] = the best of x[r, i] over r."""
-    cdef Py_ssize_t r, i
-    for i in range(inner):
-        z[i] = x[i]
-    for r in range(1, n):
-        x += inner
-        if largest:
-            for i in range(inner):
-                z[i] = x[i] if wins(x[i], z[i], True) else z[i]
-        else:
-            for i in range(inner):
-                z[i] = x[i] if wins(x[i], z[i], False) else z[i]
-
-
-cdef number best_of_row(const number *x, Py_ssize_t n, bint largest) noexcept nogil:
-    cdef number lanes[LANES]
-    cdef Py_ssize_t i, width = LANES if n >= LANES else 1, whole = n - n % width
-    best_of_columns(x, lanes, n // width, width, largest)
-    for i in range(1, width):
-        if wins(lanes[i], lanes[0], largest):
-            lanes[0] = lanes[i]
-    for i in range(whole, n):
-        if wins(x[i], lanes[0], largest):
-            lanes[0] = x[i]
-    return lanes[0]
-
-
 cdef void best(const number *x, number *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint largest) noexcept nogil:
     """z[o, i] = the best of x[o, r, i] over r."""
-    cdef Py_ssize_t o
+    cdef Py_ssize_t o, r, i
     for o in range(outer):
-        if inner == 1:
-            z[o] = best_of_row(x + o * n, n, largest)
-        else:
-            best_of_columns(x + o * n * inner, z + o * inner, n, inner, largest)
+        for i in range(inner):
+            z[i] = x[i]
+        for r in range(1, n):
+            x += inner
+            if largest:
+                for i in range(inner):
+                    z[i] = x[i] if wins(x[i], z[i], True) else z[i]
+            else:
+                for i in range(inner):
+                    z[i] = x[i] if wins(x[i], z[i], False) else z[i]
+        x += inner
+        z += inner
 
 
 cdef void first_places(const number *x, const number *z, cnp.int64_t *at, Py_ssize_t outer, Py_ssize_t n,
@@ -118,7 +95,7 @@ cdef void running_places(const number *x, cnp.int64_t *at, Py_ssize_t outer, Py_
 
 
 cdef object reduced(ndarray x, int first, int last, bint keepdim, bint largest, bint places):
-    """The best elements of x along dimensions `first` to `last`, or their places."""
+    """The best elements of x along dimensions `first` to `last`, or their places; None if NumPy is faster."""
     cdef npy_intp d[MOST_DIMS]
     cdef Py_ssize_t outer = 1, n = 1, inner = 1
     cdef int i, k = 0, kind = kind_of(x)
@@ -132,6 +109,8 @@ cdef object reduced(ndarray x, int first, int last, bint keepdim, bint largest, 
         if not first <= i <= last or keepdim:
             d[k] = 1 if first <= i <= last else dims(x)[i]
             k += 1
+    if outer * n * inner > SMALL and (inner == 1 or not places):
+        return None
     cdef ndarray z = fresh(k, d, typenum(x)) if is_real(x) else <ndarray>empty(k, d, typenum(x), 0)
     cdef ndarray at = <ndarray>empty(k, d, cnp.NPY_INT64, 0) if places else z
     cdef char *px = data(x)

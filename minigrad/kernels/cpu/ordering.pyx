@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Sorting along a dimension, for contiguous arrays.
+"""Sorting along a dimension, for contiguous arrays; flips; and where an array of bools is True.
 
 A row becomes a list of pairs (key, position), which merge sort orders by key. A key is an unsigned integer with the order of the
 numbers, so one loop sorts every dtype. nan has the largest key, and -0. the key of 0. For a descending order the keys are inverted.
@@ -9,12 +9,14 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
 
 cdef enum:
     RUN = 16            # pairs that insertion sort orders before they are merged
+    FEW = 64            # pairs at the front that are found without sorting the others
 
 cdef cnp.uint64_t SIGN = <cnp.uint64_t>1 << 63
 
@@ -81,6 +83,20 @@ cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
     return pairs
 
 
+cdef void order_front(Pair *pairs, Py_ssize_t n, Py_ssize_t count) noexcept nogil:
+    """Move the first `count` pairs of the order to the front. A pair that is none of them costs a comparison."""
+    cdef Py_ssize_t i, j
+    cdef Pair pair
+    for i in range(n):
+        pair = pairs[i]
+        j = min(i, count - 1)
+        if i == j or pairs[j].key > pair.key:
+            while j > 0 and pairs[j - 1].key > pair.key:
+                pairs[j] = pairs[j - 1]
+                j -= 1
+            pairs[j] = pair
+
+
 cdef Py_ssize_t middle_of(const Pair *sorted_, Py_ssize_t n, bint skip_nan) noexcept nogil:
     """Where the median is in a sorted row: the lower of two, or the first nan."""
     cdef Py_ssize_t nans = 0
@@ -91,11 +107,11 @@ cdef Py_ssize_t middle_of(const Pair *sorted_, Py_ssize_t n, bint skip_nan) noex
     return n - nans if nans else (n - 1) // 2
 
 
-cdef Py_ssize_t WHOLE = 0, MEDIAN = 1, MEDIAN_WITHOUT_NAN = 2
+cdef Py_ssize_t ALL = -1, MEDIAN = -2, MEDIAN_WITHOUT_NAN = -3
 
 
-cdef object ordered(object x, int dim, bint descending, Py_ssize_t what):
-    """The order along `dim` (int64), or the position of the median; None if x is not simple."""
+cdef object ordered(object x, int dim, bint descending, Py_ssize_t wanted):
+    """The first `wanted` positions in the order along `dim` (int64), ALL, or that of the median; None if x is not simple."""
     if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x):
         return None
     cdef ndarray a = <ndarray>x, z
@@ -106,7 +122,9 @@ cdef object ordered(object x, int dim, bint descending, Py_ssize_t what):
             or type_ == cnp.NPY_UINT8) or not 0 <= dim < ndim(a) or size(a) == 0:
         return None
     around(a, dim, &outer, &n, &inner)
-    count = n if what == WHOLE else 1
+    count = n if wanted == ALL else wanted if wanted >= 0 else 1
+    if count > n:
+        return None
     for i in range(ndim(a)):
         d[i] = count if i == dim else dims(a)[i]
     z = <ndarray>empty(ndim(a), d, cnp.NPY_INT64, 0)
@@ -130,19 +148,74 @@ cdef object ordered(object x, int dim, bint descending, Py_ssize_t what):
                     read_row(<const cnp.int32_t *>p + r, pairs, n, inner, descending)
                 else:
                     read_row(<const cnp.uint8_t *>p + r, pairs, n, inner, descending)
-                found = sort_pairs(pairs, pairs + n, n)
-                if what != WHOLE:
-                    to[o * inner + c] = found[middle_of(found, n, what == MEDIAN_WITHOUT_NAN)].place
+                found = pairs
+                if 0 <= wanted <= FEW:
+                    order_front(pairs, n, count)
                 else:
-                    for r in range(n):
-                        to[(o * n + r) * inner + c] = found[r].place
+                    found = sort_pairs(pairs, pairs + n, n)
+                if wanted < ALL:
+                    found += middle_of(found, n, wanted == MEDIAN_WITHOUT_NAN)
+                for r in range(count):
+                    to[(o * count + r) * inner + c] = found[r].place
         free(pairs)
     return z
 
 
+def flip(x, dims_):
+    cdef npy_intp steps[MOST_DIMS]
+    cdef bint turned[MOST_DIMS]
+    cdef int i, dim
+    cdef ndarray a, z
+    cdef char *first
+    if not of_numbers(x) or not has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) or not 0 < size(<ndarray>x) <= SMALL:
+        return numpy_ref.flip(x, dims_)
+    a, first = <ndarray>x, data(<ndarray>x)
+    for i in range(ndim(a)):
+        steps[i], turned[i] = strides(a)[i], False
+    for d in dims_:
+        dim = d
+        if not 0 <= dim < ndim(a) or turned[dim]:
+            return numpy_ref.flip(x, dims_)
+        turned[dim] = True
+        first += (dims(a)[dim] - 1) * steps[dim]
+        steps[dim] = -steps[dim]
+    z = fresh(ndim(a), dims(a), typenum(a)) if is_real(a) else <ndarray>empty(ndim(a), dims(a), typenum(a), 0)
+    walk(ndim(a), dims(a), data(z), strides(z), first, steps, cnp.PyArray_ITEMSIZE(a))
+    return z
+
+
+def nonzero(x):
+    if type(x) is not ndarray or typenum(<ndarray>x) != cnp.NPY_BOOL or not is_contiguous(<ndarray>x) or ndim(<ndarray>x) == 0:
+        return numpy_ref.nonzero(x)
+    cdef ndarray a = <ndarray>x, z
+    cdef const cnp.uint8_t *p = <const cnp.uint8_t *>data(a)
+    cdef Py_ssize_t i, n = size(a), found = 0, place
+    cdef int d, nd = ndim(a)
+    cdef npy_intp shape[2]
+    cdef cnp.int64_t *to
+    shape[0], shape[1] = 0, nd
+    for i in range(n):
+        shape[0] += p[i] != 0
+    z = <ndarray>empty(2, shape, cnp.NPY_INT64, 0)
+    to = <cnp.int64_t *>data(z)
+    for i in range(n):
+        if p[i] and found < shape[0]:       # another thread may write to x
+            place = i
+            for d in range(nd - 1, -1, -1):
+                to[found * nd + d] = place % dims(a)[d]
+                place //= dims(a)[d]
+            found += 1
+    return z
+
+
 def argsort(x, int dim, descending):
-    z = ordered(x, dim, descending, WHOLE)
+    z = ordered(x, dim, descending, ALL)
     return numpy_ref.argsort(x, dim, descending) if z is None else z
+
+
+def topk(x, Py_ssize_t number, int dim, largest):
+    z = ordered(x, dim, largest, number) if number > 0 else None
+    return numpy_ref.topk(x, number, dim, largest) if z is None else z
 
 
 def median(x, int dim, skip_nan):

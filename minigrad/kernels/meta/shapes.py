@@ -258,6 +258,7 @@ RULES = {
     "index": index,
     "index_put": like_first,
     # order
+    "topk": lambda x, number, dim, largest: (with_size(x.shape, dim, number), INT64),
     "median": lambda x, dim, skip_nan: (with_size(x.shape, dim, 1), INT64),
     "mode": lambda x, dim: (with_size(x.shape, dim, 1), INT64),
     "searchsorted": lambda x, y, right: (y.shape, INT64),

@@ -47,7 +47,7 @@ FILES = {
         "svdvals",
     "linear": "addmm dot matmul",
     "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
-    "ordering": "argsort cumextremum flip median mode nonzero searchsorted",
+    "ordering": "argsort cumextremum flip median mode nonzero searchsorted topk",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation poisson uniform",
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-__all__ = ["argsort", "cumextremum", "flip", "median", "mode", "nonzero", "searchsorted"]
+__all__ = ["argsort", "cumextremum", "flip", "median", "mode", "nonzero", "searchsorted", "topk"]
 
 
 MOST_DIMS = 32      # NumPy sorts arrays of no more dimensions
@@ -24,7 +24,7 @@ def for_any_dims(kernel):
 
 
 def flip(x, dims):
-    return np.ascontiguousarray(np.flip(x, dims)) if x.ndim else x.copy()
+    return np.array(np.flip(x, dims), order="C") if x.ndim else x.copy()
 
 
 @for_any_dims
@@ -34,6 +34,10 @@ def argsort(x, dim, descending):
     if not descending:
         return np.ascontiguousarray(np.argsort(x, dim, kind="stable"))
     return np.ascontiguousarray(x.shape[dim] - 1 - np.flip(np.argsort(np.flip(x, dim), dim, kind="stable"), dim))
+
+
+def topk(x, number, dim, largest):
+    return np.ascontiguousarray(argsort(x, dim, largest)[(slice(None),) * dim + (slice(number),)])
 
 
 @for_any_dims

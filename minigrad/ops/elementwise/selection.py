@@ -19,6 +19,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.upcalls import upcalls as core
 from minigrad._core.record.promotion import operands_dtype
+from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
@@ -385,7 +386,8 @@ def promote_tensors(function, like, *operands):
         if is_plain(y) and type(x) in (float, int) and y._meta.dtype.is_floating_point:
             return number_like(x, y), y
     dtype = operands_dtype(operands)
-    return [cast(x if isinstance(x, TensorBase) else number_tensor(convert_number(x, WRITTEN_AS.get(dtype, dtype)), like), dtype)
+    written = WRITTEN_AS.get(dtype, dtype)
+    return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(convert_number(x, written), like, dtype)
             for x in operands]
 
 
@@ -396,9 +398,12 @@ def number_like(number, x) -> Any:
     return wrap(array, meta_of(array, meta.device))
 
 
-def number_tensor(number, like):
-    """Make a 0-d tensor of `number` on the device of `like`, in the widest dtype: the other operand may be float64."""
-    return like.new_full((), number, dtype=widest_dtype(number))
+def number_tensor(number, like, dtype=None):
+    """Make a 0-d tensor of `number` on the device of `like`, in the widest dtype, or converted from there to `dtype`."""
+    wide = widest_dtype(number)
+    kernels = like._meta.backend.kernels
+    array = kernels.cast(kernels.full((), number, wide.numpy), (dtype or wide).numpy)
+    return new_tensor(type(like.detach()), array, False, like.device)
 
 
 def widest_dtype(number):

@@ -24,6 +24,7 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.mutation.inplace import apply_inplace
+from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import DeviceError, DtypeError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.overwriting import broadcasts_to, copy_, fill_
@@ -210,7 +211,8 @@ def mask_positions(mask, x, dim):
         if x.shape[dim + i] != size:
             raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
                                   f"the indexed tensor {list(x.shape)} at index {dim + i}")
-    return [x.new_tensor(p, dtype=INT64) for p in np.nonzero(mask._meta.backend.kernels.to_host(mask._array))]
+    positions = np.nonzero(mask._meta.backend.kernels.to_host(mask._array))
+    return [new_tensor(type(x.detach()), np.ascontiguousarray(p), False, x.device) for p in positions]
 
 
 def check_indices(x, advanced):
@@ -236,16 +238,22 @@ def check_indices(x, advanced):
             index = x.new_tensor(index._array, dtype=INT64)
         found.append(cast(index, INT64))
     try:
-        np.broadcast_shapes(*[i.shape for i in found if i is not None])
+        common_shape(found)
     except ValueError:
         raise OutOfRangeError("MG-E301", "shape mismatch: indexing tensors could not be broadcast together with shapes "
                               + ", ".join([str(list(i.shape)) for i in found if i is not None])) from None
     return tuple(found)
 
 
+def common_shape(indices):
+    """The shape that the indices, tensors or None, broadcast to."""
+    shapes = {i._meta.shape for i in indices if i is not None}
+    return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+
+
 def result_shape(x, indices):
     """The shape of ``x[indices]``: the indices' shape replaces their dimensions, or comes first if these are not neighbours."""
-    shape = np.broadcast_shapes(*[i.shape for i in indices if i is not None])
+    shape = common_shape(indices)
     dims = [d for d, i in enumerate(indices) if i is not None]
     rest = [x.shape[d] for d in range(x.ndim) if d not in dims]
     together = dims[-1] - dims[0] + 1 == len(dims)

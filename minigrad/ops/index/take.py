@@ -270,6 +270,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
         raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")
     if input.shape[at] and outside(indices, input.shape[at]) is not None:
         indices = remainder(indices, input.shape[at])
+    if all([m == n or d == at for d, (m, n) in enumerate(zip(input.shape, indices.shape))]):
+        return gather(input, at, indices)
     one = input.select(at, 0) if input.shape[at] else input.sum(at)
     shape = list(broadcast_shape([one._meta, indices.detach().sum(at)._meta]))
     wide = expand(input, (*shape[:at], input.shape[at], *shape[at:]))

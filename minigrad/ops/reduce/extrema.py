@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ScalarError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, is_reduced
-from minigrad.ops.base.rule import INT64, Op, dimension, flag, op, tensor_argument, variant
-from minigrad.ops.elementwise.selection import cast, maximum, minimum, where
+from minigrad.ops.base.rule import INT64, Linear, Op, constant, dimension, flag, op, tensor_argument, variant
+from minigrad.ops.elementwise.selection import cast, maximum, minimum
 from minigrad.ops.index.indexing import Gather, ScatterAdd
 from minigrad.ops.reduce.reduction import SumDim, add_present, dimensions_or_all, keep_dims
+from minigrad.ops.shape.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,28 +37,47 @@ class ExtremumRule(Op):
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def vjp_x(g, x, z, dims, keepdim):
-        return share_gradient(keep_dims(g, x.shape, dims, keepdim), x, keep_dims(z, x.shape, dims, keepdim), dims)
+        extremum = keep_dims(constant(z), x.shape, dims, keepdim)
+        return call(ShareTies.op, (keep_dims(g, x.shape, dims, keepdim), constant(x), extremum, dims))
 
     def jvp_x(t, x, z, dims, keepdim):
-        return share_tangent(t, x, keep_dims(z, x.shape, dims, keepdim), dims, keepdim)
+        extremum = keep_dims(constant(z), x.shape, dims, keepdim)
+        return view(call(MeanOfTies.op, (t, constant(x), extremum, dims)), z.shape)
 
 
-def share_gradient(g, x, z, dims):
-    """Share the gradient `g` of the extrema `z` evenly among the elements of `x` equal to `z`. All have the same ndim."""
-    hits = find_ties(x, z)
-    return where(hits, cast(g / count_ties(hits, g.dtype, dims), g.dtype), 0.0)
+@op("share_ties")
+class ShareTies(Linear):
+    """z = g / n for the n elements over dims that are equal to the extremum, else 0; nan is equal to nan"""
+
+    inputs = 1
+
+    def forward(k, g, x, extremum, dims):
+        hits, number = find_ties(k, x, extremum, dims)
+        return k.where(hits, k.cast(k.div(k.cast(g, number.dtype), number), g.dtype), k.full((), 0, g.dtype))
+
+    def vjp_g(g, x, extremum, dims):
+        return call(MeanOfTies.op, (g, x, extremum, dims))
 
 
-def share_tangent(t, x, z, dims, keepdim):
-    """The tangent of the extrema `z`: the mean of the tangents of the elements equal to `z`."""
-    hits = find_ties(x, z)
-    return call(SumDim.op, (where(hits, cast(t / count_ties(hits, t.dtype, dims), t.dtype), 0.0), dims, keepdim))
+@op("mean_of_ties")
+class MeanOfTies(Linear):
+    """z = Σ t / n over the n elements over dims that are equal to the extremum"""
+
+    inputs = 1
+
+    def forward(k, t, x, extremum, dims):
+        hits, number = find_ties(k, x, extremum, dims)
+        shares = k.where(hits, k.div(k.cast(t, number.dtype), number), k.full((), 0, number.dtype))
+        return k.cast(k.sum(shares, dims, True), t.dtype)
+
+    def vjp_t(g, x, extremum, dims):
+        return call(ShareTies.op, (g, x, extremum, dims))
 
 
-def find_ties(x, z):
-    """Where `x` equals `z`; nan counts as equal to nan."""
-    hits = x == z
-    return hits | ((x != x) & (z != z)) if x.dtype.is_floating_point else hits
+def find_ties(k, x, extremum, dims):
+    """Where the array `x` equals `extremum`, and the number of these places over `dims`, in float32 for 16-bit dtypes."""
+    hits = k.logical_or(k.eq(x, extremum), k.logical_and(k.ne(x, x), k.ne(extremum, extremum)))
+    return hits, k.sum(k.cast(hits, np.dtype(np.float32) if x.dtype.itemsize == 2 else x.dtype), dims, True)
 
 
 def count_ties(hits, dtype, dims):
@@ -137,7 +159,10 @@ class MinDim(ExtremumWithIndex):
 def pick(k, x, index, dim, keepdim):
     """(values, indices): the elements of `x` at `index`, and `index`; without dimension `dim` unless `keepdim`."""
     values = k.gather(x, dim, index)
-    return (values, index) if keepdim or not x.ndim else (k.copy(k.select(values, dim, 0)), k.copy(k.select(index, dim, 0)))
+    if keepdim or not x.ndim:
+        return values, index
+    shape = tuple(x.shape[:dim] + x.shape[dim + 1:])
+    return k.view(values, shape), k.view(index, shape)
 
 
 @op("argmax")

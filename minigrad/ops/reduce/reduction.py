@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import cython
+import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
@@ -292,6 +293,38 @@ def weights(x, z, dims, keepdim):
 
 SUM_DIM = cython.declare(object, SumDim.op)     # the engine sums gradients that were broadcast: this saves a look-up
 
+@op("all")
+class All(Op):
+    """z = whether all elements over dims differ from 0"""
+
+    inputs = 1
+    differentiable = False
+
+    def forward(k, x, dims, keepdim):
+        return k.amin(differs(k, x), dims, keepdim) if x.size else of_nothing(k, x, dims, keepdim, True)
+
+
+@op("any")
+class Any(Op):
+    """z = whether any element over dims differs from 0"""
+
+    inputs = 1
+    differentiable = False
+
+    def forward(k, x, dims, keepdim):
+        return k.amax(differs(k, x), dims, keepdim) if x.size else of_nothing(k, x, dims, keepdim, False)
+
+
+def differs(k, x):
+    """Where the array x differs from 0."""
+    return x if x.dtype.kind == "b" else k.ne(x, 0)
+
+
+def of_nothing(k, x, dims, keepdim, value):
+    """The result of `all` or `any` for an array x without elements."""
+    return k.full(tuple([1 if d in dims else n for d, n in enumerate(x.shape) if keepdim or d not in dims]), value, np.dtype(bool))
+
+
 # ---- public functions -------------------------------------------------------------------------------------
 
 
@@ -451,8 +484,7 @@ def all(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Te
     """
     if out is not None:
         return into(out, all, input, dim, keepdim)
-    tensor_argument("all", input)
-    return convert_truth(input, ne(input, 0) if no_dims(dim) else eq(sum(eq(input, 0), dim, keepdim), 0))
+    return reduce_truth("all", All, input, dim, keepdim)
 
 
 def any(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -470,12 +502,13 @@ def any(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Te
     """
     if out is not None:
         return into(out, any, input, dim, keepdim)
-    tensor_argument("any", input)
-    return convert_truth(input, ne(input, 0) if no_dims(dim) else ne(sum(ne(input, 0), dim, keepdim), 0))
+    return reduce_truth("any", Any, input, dim, keepdim)
 
 
-def convert_truth(x, found):
-    """Convert the result of `all` or `any` of x: to uint8 for uint8, which PyTorch once used instead of bool."""
+def reduce_truth(name, rule, x, dim, keepdim):
+    """Check the arguments of all or any, and run `rule`. The result is uint8 for uint8, which PyTorch once used instead of bool."""
+    tensor_argument(name, x)
+    found = ne(x, 0) if no_dims(dim) else call(rule.op, (x, dimensions(dim, x.ndim), flag(keepdim, "keepdim", name)))
     return found.to(x.dtype) if x.dtype.name == "uint8" else found
 
 

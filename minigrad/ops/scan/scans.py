@@ -19,8 +19,7 @@ from minigrad._core.record.promotion import as_dtype
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import INT64, Linear, Op, conj, dimension, op
 from minigrad.ops.elementwise.predicates import isfinite
-from minigrad.ops.elementwise.selection import where
-from minigrad.ops.shape.cat_split import cat, narrow
+from minigrad.ops.elementwise.selection import cast, where
 
 if TYPE_CHECKING:
     from minigrad.types import DType, Tensor
@@ -77,21 +76,33 @@ def recurrence(x, y, dim, reverse):
     return call(Recurrence.op, (x, y, dim, reverse))
 
 
+@op("shift")
+class Shift(Op):
+    """z[k] = x[k - 1] along dim, and z[0] is a number; from the end, z[k] = x[k + 1], and the last is the number"""
+
+    inputs = 1
+
+    def forward(k, x, dim, number, reverse):
+        end = k.full((*x.shape[:dim], 1, *x.shape[dim + 1:]), number, x.dtype)
+        if reverse:
+            return k.cat([k.slice(x, dim, 1, x.shape[dim], 1), end], dim)
+        return k.cat([end, k.slice(x, dim, 0, x.shape[dim] - 1, 1)], dim)
+
+    def vjp_x(g, dim, reverse):
+        return call(Shift.op, (g, dim, 0, not reverse))
+
+    def jvp_x(t, dim, reverse):
+        return call(Shift.op, (t, dim, 0, reverse))
+
+
 def before(x, dim, first):
     """For each element, the one before it along `dim`; `first` for the first one."""
-    n = x.shape[dim]
-    return cat([x.new_full(end_of(x, dim), first), narrow(x, dim, 0, n - 1)], dim) if n else x
+    return call(Shift.op, (x, dim, first, False)) if x.shape[dim] else x
 
 
 def after(x, dim, last):
     """For each element, the one after it along `dim`; `last` for the last one."""
-    n = x.shape[dim]
-    return cat([narrow(x, dim, 1, n - 1), x.new_full(end_of(x, dim), last)], dim) if n else x
-
-
-def end_of(x, dim):
-    """The shape of one slice of `x` along `dim`, which keeps the dimension."""
-    return (*x.shape[:dim], min(x.shape[dim], 1), *x.shape[dim + 1:])
+    return call(Shift.op, (x, dim, last, True)) if x.shape[dim] else x
 
 
 @op("cumprod")
@@ -161,4 +172,4 @@ def sum_dtype_cast(x, dtype):
     """Convert `x` to the dtype of its running sum or product."""
     if dtype is None:
         dtype = x.dtype if x.dtype.differentiable else INT64
-    return x.to(as_dtype(dtype))
+    return cast(x, as_dtype(dtype))

@@ -33,6 +33,7 @@ from minigrad.ops.base.rule import (
     integer,
     number,
     op,
+    outside,
     tensor_argument,
     wrong_type,
 )
@@ -92,6 +93,18 @@ class Bincount(Undifferentiated):
     """z = the sums of the weights x by number"""
 
     no_derivative = "aten::bincount"
+
+
+@op("one_hot")
+class OneHot(Op):
+    """z[i, x[i]] = 1, and 0 elsewhere"""
+
+    inputs = 1
+    differentiable = False
+
+    def forward(k, x, classes):
+        zeros = k.full((*x.shape, classes), 0, x.dtype)
+        return k.scatter(zeros, x.ndim, k.unsqueeze(x, x.ndim), k.full((), 1, x.dtype))
 
 
 # ---- where ------------------------------------------------------------------------------------------------
@@ -463,15 +476,13 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if classes <= 0:
             raise ShapeError("MG-E206", "Can not infer total number of classes from empty tensor.")
         return tensor.new_empty((*tensor.shape, classes))
-    known = not (tensor.is_meta and classes > 0)
-    if known and tensor.min().item() < 0:
-        raise ArgumentError("MG-E301", "Class values must be non-negative.")
-    largest = tensor.max().item() if known else 0
     if classes == -1:
-        classes = largest + 1
+        classes = max(tensor.max().item(), 0) + 1
+    bad = None if tensor.is_meta else outside(tensor, classes)
+    if bad is not None and tensor.min().item() < 0:
+        raise ArgumentError("MG-E301", "Class values must be non-negative.")
     if classes <= 0:
         raise ShapeError("MG-E206", "num_classes should be positive", found=str(classes))
-    if largest >= classes:
-        raise ArgumentError("MG-E301", "Class values must be smaller than num_classes.", found=f"{largest} of {classes}")
-    place = reshape(tensor, (*tensor.shape, 1))
-    return tensor.new_zeros((*tensor.shape, classes)).scatter(-1, place, 1)
+    if bad is not None:
+        raise ArgumentError("MG-E301", "Class values must be smaller than num_classes.", found=f"{bad} of {classes}")
+    return call(OneHot.op, (tensor, classes))

@@ -23,7 +23,7 @@ from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tensor_argument, variant, wrong_type
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather
-from minigrad.ops.reduce.extrema import ExtremumRule, ExtremumWithIndex
+from minigrad.ops.reduce.extrema import ExtremumRule, ExtremumWithIndex, pick
 from minigrad.ops.shape.views import squeeze, transpose, unsqueeze, view
 
 if TYPE_CHECKING:
@@ -65,22 +65,15 @@ class Topk(Order):
     torch_names = {"x": "self", "number": "k"}
 
     def forward(k, x, number, dim, largest):
-        order = k.argsort(x, dim, largest)
         if x.ndim:
-            order = k.copy(k.slice(order, dim, 0, number, 1))
-        elif number == 0:
-            order = k.full((0,), 0, order.dtype)
+            order = k.topk(x, number, dim, largest)
+        else:
+            order = k.full((), 0, INT64.numpy) if number else k.full((0,), 0, INT64.numpy)
         return k.gather(x, dim, order), order
 
 
 class Selected(ExtremumWithIndex):
     """Base of the ops that select one element of each row: (values, indices)"""
-
-
-def pick(k, x, index, dim, keepdim):
-    """(values, indices) for `index`, which has size 1 along `dim`."""
-    values = k.gather(x, dim, index)
-    return (values, index) if keepdim else (k.copy(k.select(values, dim, 0)), k.copy(k.select(index, dim, 0)))
 
 
 @op("kthvalue")

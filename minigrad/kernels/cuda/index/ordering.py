@@ -22,7 +22,7 @@ from minigrad.kernels.cuda.runtime.launch import launch_each
 from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.shape.layout import cast, copy
 
-__all__ = ["argsort", "median", "mode", "searchsorted"]
+__all__ = ["argsort", "median", "mode", "searchsorted", "topk"]
 
 
 def argsort(x, dim, descending_order):
@@ -30,6 +30,11 @@ def argsort(x, dim, descending_order):
         return new_full((), 0, INT64, x.device)
     _, order = sort_rows("argsort", x, dim, descending if descending_order else ascending)
     return order if dim == x.ndim - 1 else copy(order.make_view(np.moveaxis(order.layout, -1, dim)))
+
+
+def topk(x, number, dim, largest):
+    order = argsort(x, dim, largest)
+    return copy(order.make_view(order.layout[(slice(None),) * dim + (slice(number),)]))
 
 
 def find_in_rows(kernel, name, x, dim, *args):
