@@ -216,9 +216,9 @@ def fill_new_instances(base, filler):
 
 
 def dict_values(d):
-    """The values of a dict, or of a subclass of dict, as a new list. See Note [Two threads, one table of hooks] in handle.py."""
+    """A tuple of the values of a dict, or of a subclass of dict. See Note [Two threads, one table of hooks] in handle.py."""
     with registering:
-        return list(d.values())
+        return tuple(d.values())
 
 
 def type_number(array):

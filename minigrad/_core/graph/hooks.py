@@ -5,7 +5,7 @@
     post-hook         hook(results, grads) -> results or None    after the node
     post-accumulate   hook(leaf) -> None                         after a leaf's .grad was updated
 
-An ordered dict maps the id of each handle to its function (``handle.py``). The hooks run in order of registration, over a
+A dict, `Hooks`, maps the id of each handle to its function (``handle.py``). The hooks run in order of registration, over a
 snapshot: a hook may remove itself, and a hook added meanwhile waits for the next backward. The result of a hook replaces
 its argument. This file checks that the result has the same dtype, device and shape.
 
