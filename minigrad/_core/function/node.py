@@ -19,7 +19,7 @@ Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). R
 
 import cython
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import allocate, as_tuple, new_tuple, put_item
+from cython.cimports.minigrad._core.graph.capi import allocate, as_tuple, call2, call_rest, new_tuple, put_item
 from cython.cimports.minigrad._core.graph.node import clear_node
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import alias, wrap
@@ -84,10 +84,7 @@ class PyNode(Node):
         backward = self.backward_of()
         grads = self.grads_in(grad)
         grad = None
-        if type(grads) is tuple:
-            found = backward(self, *grads)
-        else:
-            found = backward(self, grads)
+        found = call_rest(backward, self, grads, 0) if type(grads) is tuple else call2(backward, self, grads)
         grads = None
         self.grads_out(found, results)
         return None

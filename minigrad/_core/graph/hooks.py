@@ -59,7 +59,7 @@ def run_post_hooks(hooks, results, grads):
 def run_post_accumulate_hooks(hooks, leaf):
     """Call the post-accumulate hooks of `leaf`, whose ``.grad`` has been updated."""
     for hook in dict_values(hooks):
-        result = call_hook("post-accumulate hook", hook, leaf, leaf) if switches.recording else hook(leaf)
+        result = call_hook("post-accumulate hook", hook, leaf, leaf) if switches.recording else call1(hook, leaf)
         if result is not None and result is not leaf:       # to return the leaf is harmless: ``lambda leaf: leaf.zero_()``
             fix = "change leaf.grad in the hook, and return nothing"
             if isinstance(result, TensorBase):
