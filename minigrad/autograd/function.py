@@ -21,7 +21,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from minigrad._core.function import apply as function_apply
-from minigrad._core.function.node import PyNode, use_function
+from minigrad._core.function.methods import Methods, use_function
+from minigrad._core.function.node import PyNode
 from minigrad._core.graph.thread_state import current
 from minigrad._core.record.delayed_error import delayed_error
 from minigrad.autograd.grad_mode import no_grad
@@ -235,6 +236,7 @@ class FunctionMeta(type):
         cls._backward_cls = type(name + "Backward", (BackwardCFunction,),
                                  {"_forward_cls": cls, "_autograd_function_id": cls._autograd_function_id,
                                   "__module__": cls.__module__})
+        cls._methods = Methods(cls)
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
@@ -491,4 +493,4 @@ def bind(cls, args, kwargs, has_ctx):
 
 
 use_function(Function)
-function_apply.use_binding(Function.setup_context, bind)
+function_apply.use_binding(bind)

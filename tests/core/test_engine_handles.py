@@ -51,6 +51,49 @@ def test_numbers_of_handles_in_threads(m):
     assert len({h.id for hs in handles for h in hs}) == 800 == len(x._backward_hooks)
 
 
+def test_the_table_of_a_tensor(m):
+    """A dict in order of registration, which a handle references weakly. Pickled, it is an OrderedDict, as in PyTorch."""
+    x = leaf(m, 1.)
+    events = []
+    handles = [x.register_hook(note(events, i)) for i in range(3)]
+    hooks = x._backward_hooks
+    assert isinstance(hooks, dict) and list(hooks) == [h.id for h in handles] and handles[0].hooks_dict_ref() is hooks
+    hooks[handles[0].id] = hooks.pop(handles[0].id)
+    (x * 2).backward()
+    assert events == [1, 2, 0]
+    hooks.clear()
+    (x * 2).backward()
+    assert events == [1, 2, 0]
+    handle = x.register_hook(print)
+    loaded = pickle.loads(pickle.dumps(hooks))
+    assert type(loaded) is collections.OrderedDict and loaded == {handle.id: print} == hooks
+
+
+@pytest.mark.parametrize("finalized", [1, 2, 3])
+def test_the_collector_removes_hooks_during_a_backward(m, finalized):
+    """A finalizer that removes a hook may run at any allocation, also when the engine copies the table."""
+    class Removes:
+        def __init__(self, handle):
+            self.handle, self.itself = handle, self
+
+        def __del__(self):
+            self.handle.remove()
+    x = leaf(m, 1.)
+    events = []
+    threshold = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(50):
+            y = x * 2
+            handles = [y.register_hook(note(events, i)) for i in range(3)]
+            for _ in range(finalized):
+                Removes(handles.pop())
+            y.backward()
+    finally:
+        gc.set_threshold(*threshold)
+    assert events.count(0) == 50 or finalized == 3
+
+
 def test_removing_twice(m):
     """graph/R-03"""
     x = leaf(m, 1.)

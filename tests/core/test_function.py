@@ -59,6 +59,58 @@ def test_missing_methods(m):
     assert m.is_grad_enabled()
 
 
+def test_a_class_may_change(m):
+    """A method that is replaced, on the class or on a base, counts from the next call on; also for a graph that exists already."""
+    class Mixin:
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+    Base = function(m, lambda ctx, x: x * 2)
+    Foo = type(Base)("Foo", (Mixin, Base), {})
+    x = leaf(m, 1.0)
+
+    def run():
+        x.grad = None
+        y = Foo.apply(x)
+        y.backward()
+        return value(y), value(x.grad)
+    assert [run(), run()] == [(2, 2), (2, 2)]
+    Base.forward = staticmethod(lambda ctx, x: x * 3)
+    assert [run(), run()] == [(3, 2), (3, 2)]
+    Mixin.backward = staticmethod(lambda ctx, g: g * 3)
+    assert [run(), run()] == [(3, 3), (3, 3)]
+    Foo.forward = staticmethod(lambda ctx, x: x * 5)
+    Foo.backward = staticmethod(lambda ctx, g: g * 5)
+    assert [run(), run()] == [(5, 5), (5, 5)]
+    del Foo.backward, Mixin.backward
+    Foo.vjp = staticmethod(lambda ctx, g: g * 7)
+    assert [run(), run()] == [(5, 7), (5, 7)]
+    y = Foo.apply(x)
+    Foo.vjp = staticmethod(lambda ctx, g: g * 11)
+    x.grad = None
+    y.backward()
+    assert value(x.grad) == 11
+    Foo.forward = staticmethod(lambda x: x * 13)
+    Foo.setup_context = staticmethod(lambda ctx, inputs, output: None)
+    assert [run(), run()] == [(13, 11), (13, 11)]
+    Foo.boxed_grads_call = True
+    Foo.vjp = staticmethod(lambda ctx, grads: grads.pop() * 17)
+    assert [run(), run()] == [(13, 17), (13, 17)]
+    Foo.boxed_grads_call = 1
+    for _ in range(2):
+        with raises(RuntimeError, "boxed_grads_call of Foo must be a bool"):
+            Foo.apply(x)
+
+
+@pytest.mark.parametrize("cls", [int, 3, None])
+def test_a_class_of_nodes_that_is_none(m, cls):
+    Foo = scaled(m)
+    Foo._backward_cls = cls
+    for _ in range(2):
+        with raises(TypeError, "must be a subclass of BackwardCFunction"):
+            Foo.apply(leaf(m, 1.0))
+
+
 def test_vjp(m):
     """function/C-07."""
     x = leaf(m, 1.0)

@@ -11,6 +11,7 @@ Read next: ``graph_task.py``.
 import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
 from cython.cimports.minigrad._core.graph.capi import dict_values
+from cython.cimports.minigrad._core.graph.handle import Hooks
 from cython.cimports.minigrad._core.graph.hooks import run_tensor_hooks
 from cython.cimports.minigrad._core.graph.node import NodeExtra
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase
@@ -36,11 +37,11 @@ def run_hooks_on_tensors(node, grad):
     if extra.tensor_hooks is not None:
         i: cython.Py_ssize_t
         for i in range(len(extra.tensor_hooks)):        # hooks that a hook adds wait for the next run
-            number, hooks = extra.tensor_hooks[i]
+            hooks: Hooks = extra.tensor_hooks[i]
             if node.metas is None:
                 grad = run_tensor_hooks(hooks, grad)
             else:
-                grad[number] = run_tensor_hooks(hooks, grad[number])
+                grad[hooks.output] = run_tensor_hooks(hooks, grad[hooks.output])
     if extra.retains:
         for number, tensor in list(extra.retains.items()):
             accumulate_retained(tensor(), grad if node.metas is None else grad[number])
@@ -84,7 +85,7 @@ def hooks_of(node: Node):
     extra: NodeExtra = node.extra
     found = [] if leaf is None else [("tensor hook", hook) for hook in dict_values(leaf.hooks or {})]
     if extra is not None:
-        for _, hooks in extra.tensor_hooks or ():
+        for hooks in extra.tensor_hooks or ():
             found += [("tensor hook", hook) for hook in dict_values(hooks)]
         found += [("retain_grad", None) for _ in extra.retains or ()]
         found += [("pre-hook", hook) for hook in dict_values(extra.pre_hooks or {})]

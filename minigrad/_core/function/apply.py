@@ -9,27 +9,25 @@
 
 Tensors inside lists, dicts or objects count as constants: the graph does not look for them.
 
-Mirrors THPFunction_apply of ``torch/csrc/autograd/python_function.cpp``. Read next: ``function/node.py``.
+Mirrors THPFunction_apply of ``torch/csrc/autograd/python_function.cpp``. Read next: ``function/methods.py``.
 """
 
 import cython
+from cython.cimports.minigrad._core.function.methods import Methods
 from cython.cimports.minigrad._core.function.node import PyNode, new_function_node
 from cython.cimports.minigrad._core.function.outputs import wrap_outputs
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.capi import as_tuple, call_rest, new_tuple, put_item
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.record.apply import requires_grad
 
-from minigrad.errors import AutogradError
-
-_given_setup = cython.declare(object, None)
 _bind = cython.declare(object, None)
 
 
-def use_binding(setup_context, bind):
-    """Supply the setup_context method of `Function`, and ``bind(cls, args, kwargs, has_ctx) -> args``."""
-    global _given_setup, _bind
-    _given_setup = setup_context
+def use_binding(bind):
+    """Supply ``bind(cls, args, kwargs, has_ctx) -> args``."""
+    global _bind
     _bind = bind
 
 
@@ -66,13 +64,12 @@ def apply(cls, *args, **kwargs):
     (3, (True, False))
     """
     state: State = current()
-    setup_context = cls.setup_context
-    in_setup: cython.bint = setup_context is not _given_setup
+    methods: Methods = cls._methods
+    methods.update()
+    in_setup: cython.bint = methods.setup_context is not None
     if kwargs or in_setup:
         args = _bind(cls, args, kwargs, not in_setup)
-    node: PyNode = new_function_node(cls._backward_cls, state)
-    node.boxed = read_option(cls, "boxed_grads_call", cls.boxed_grads_call)
-    node.once = read_option(cls, "clear_saved_tensors_on_access", cls.clear_saved_tensors_on_access)
+    node: PyNode = new_function_node(methods, state)
     n: cython.Py_ssize_t = len(args)
     node.arity = n
     executable: cython.bint = collect_inputs(node, args, state)
@@ -80,12 +77,10 @@ def apply(cls, *args, **kwargs):
     state.set_modes(False, inference, False)
     try:
         if in_setup:
-            output = cls.forward(*args)
-            setup_context(node, args, output)
-        elif n == 1:
-            output = cls.forward(node, args[0])
+            output = methods.forward(*args)
+            methods.setup_context(node, args, output)
         else:
-            output = cls.forward(node, *args)
+            output = call_rest(methods.forward, node, args, 0)
     finally:
         state.set_modes(grad_enabled, inference, forward)
     return wrap_outputs(node, args, output, executable, state, in_setup)
@@ -98,38 +93,33 @@ def collect_inputs(node: PyNode, args: tuple, state: State) -> cython.bint:
     Returns whether the call is recorded.
     """
     i: cython.Py_ssize_t
+    n: cython.Py_ssize_t = len(args)
     tensors: cython.Py_ssize_t = 0
     required: cython.bint = False
-    needs: list = [False] * len(args)
-    for i in range(len(args)):
-        if isinstance(args[i], TensorBase):
-            tensors += 1
-            if requires_grad(args[i]):
-                needs[i] = True
-                required = True
-    node.needs_input_grad = tuple(needs)
-    if tensors != len(args):
+    needs: tuple = new_tuple(n)
+    for i in range(n):
+        x = args[i]
+        tensor: cython.bint = isinstance(x, TensorBase)
+        needed: cython.bint = tensor and requires_grad(x)
+        put_item(needs, i, needed)
+        tensors += tensor
+        required = required or needed
+    node.needs_input_grad = as_tuple(needs)
+    if tensors != n:
         node.variables = tuple([isinstance(x, TensorBase) for x in args])
     if not (required and state.grad_enabled):
         return False
-    nodes: list = [None] * tensors
+    nodes: tuple = new_tuple(tensors)
     numbers: list = None        # most are zero
     edge: cython.Py_ssize_t = 0
     for x in args:
         if isinstance(x, TensorBase):
-            nodes[edge] = gradient_edge(x)
-            if nodes[edge] is not None and cython.cast(TensorBase, x)._output_number != 0:
+            following = gradient_edge(x)
+            put_item(nodes, edge, following)
+            if following is not None and cython.cast(TensorBase, x)._output_number != 0:
                 if numbers is None:
                     numbers = [0] * tensors
                 numbers[edge] = cython.cast(TensorBase, x)._output_number
             edge += 1
-    node.connect(tuple(nodes), None if numbers is None else tuple(numbers))
+    node.connect(as_tuple(nodes), None if numbers is None else tuple(numbers))
     return True
-
-
-@cython.cfunc
-def read_option(cls, name, value) -> cython.bint:
-    if value is not True and value is not False:
-        raise AutogradError("MG-E150", f"{name} of {cls.__name__} must be a bool, but is of type {type(value).__name__}",
-                            fix=f"{name} = True")
-    return value is True

@@ -1,3 +1,4 @@
+from minigrad._core.function.methods cimport Methods
 from minigrad._core.graph.metadata cimport Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.thread_state cimport State
@@ -9,6 +10,7 @@ cdef class PyNode(Node):
     cdef public object non_differentiable
     cdef public object dirty_tensors
     cdef public object saved_for_forward
+    cdef Methods methods
     cdef tuple variables
     cdef tuple opaque
     cdef int arity
@@ -30,6 +32,6 @@ cdef class RawSavedVariable:
     cdef PyNode node
     cdef int slot
 
-cdef PyNode new_function_node(object cls, State state)
+cdef PyNode new_function_node(Methods methods, State state)
 cdef bint is_among(object x, tuple items)
 cdef TensorBase zeros_of(Meta meta)

@@ -19,7 +19,7 @@ Mirrors ``torch/csrc/autograd/python_function.{h,cpp}`` (PyNode, THPFunction). R
 
 import cython
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import allocate
+from cython.cimports.minigrad._core.graph.capi import allocate, as_tuple, call2, call_rest, new_tuple, put_item
 from cython.cimports.minigrad._core.graph.node import clear_node
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import alias, wrap
@@ -27,6 +27,7 @@ from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.packed_tensor import PackedTensor, pack_tensor
 from cython.cimports.minigrad._core.record.saved_tensor import SavedTensor, error_freed, save
 
+from minigrad._core.function.methods import use_node_class
 from minigrad._core.graph.metadata import CPU, Meta, named_dtype
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
@@ -42,14 +43,6 @@ NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 switches = cython.declare(Switches, _switches)
 _EMPTY = cython.declare(tuple, ())
 NO_RECORD = Meta((), named_dtype("float32"), CPU)      # for an output that has no gradient, as PyTorch shows it
-# The class `Function`, to see whether a subclass overrides a method. Supplied by autograd/function.py.
-base = cython.declare(object, None)
-
-
-def use_function(cls):
-    """Supply the class `Function`."""
-    global base
-    base = cls
 
 
 @cython.binding(False)
@@ -60,6 +53,7 @@ class PyNode(Node):
     needs_input_grad    which arguments of forward require a gradient, a tuple of bools
     to_save, non_differentiable, dirty_tensors, saved_for_forward
                         the arguments of the methods of ctx; None after apply has returned
+    methods             the methods of its Function's class
     variables           which arguments are tensors, a tuple of bools; None if all are
     arity               the number of arguments
     opaque              the numbers of the outputs that have no derivative; None if there are none
@@ -90,26 +84,20 @@ class PyNode(Node):
         backward = self.backward_of()
         grads = self.grads_in(grad)
         grad = None
-        if type(grads) is tuple:
-            found = backward(self, *grads)
-        else:
-            found = backward(self, grads)
+        found = call_rest(backward, self, grads, 0) if type(grads) is tuple else call2(backward, self, grads)
         grads = None
         self.grads_out(found, results)
         return None
 
     def backward_of(self):
         """The user's method that computes the gradients: `backward` or `vjp`."""
-        function = type(self)._forward_cls
-        backward = function.backward
-        vjp = function.vjp
-        if vjp is base.vjp:
-            return backward
-        if backward is not base.backward:
+        self.methods.update()
+        if self.methods.backward is None:
             raise AutogradError(
-                "MG-E140", f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {function.__name__} has "
-                "both.", node=self.name(), fix="remove one of them: they are two names for one method")
-        return vjp
+                "MG-E140", "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: "
+                f"{self.methods.cls.__name__} has both.", node=self.name(),
+                fix="remove one of them: they are two names for one method")
+        return self.methods.backward
 
     def grads_in(self, grad):
         """The arguments for backward: one gradient, a tuple of gradients, or a list if `boxed_grads_call` is set."""
@@ -192,23 +180,22 @@ class PyNode(Node):
 
         `renamed` (a dict or None) maps the id of an output of forward to the tensor that the caller gets instead.
         """
-        i: cython.int
-        values = self.to_save
-        self.to_save = None
-        if not isinstance(values, tuple):
-            raise AutogradTypeError("MG-E142", f"to_save is expected to be a tuple but is a {type(values).__name__}",
+        i: cython.Py_ssize_t
+        if not isinstance(self.to_save, tuple):
+            raise AutogradTypeError("MG-E142", f"to_save is expected to be a tuple but is a {type(self.to_save).__name__}",
                                     node=self.name(), fix="ctx.save_for_backward(x, y)")
+        values: tuple = tuple(self.to_save)
+        self.to_save = None
         for i in range(len(values)):
             if values[i] is not None and not isinstance(values[i], TensorBase):
                 raise AutogradTypeError(
                     "MG-E142", f"save_for_backward can only save variables, but argument {i} is of type {type(values[i]).__name__}",
                     node=self.name(), fix="set other objects as attributes of ctx: ctx.n = n")
         self.saves = len(values) > 0        # if a pack hook fails below, `more` stays None, as if freed
-        kept: list = []
+        kept: list = [None] * len(values)
         for i in range(len(values)):
             value = values[i]
             if value is None:
-                kept.append(None)
                 continue
             if renamed is not None:
                 value = renamed.get(id(value), value)
@@ -221,9 +208,9 @@ class PyNode(Node):
                 self.rewrites = True
             if state.saved_hooks:
                 pack, unpack = state.saved_hooks[-1]
-                kept.append(pack_tensor(value, pack, unpack, output, state))
+                kept[i] = pack_tensor(value, pack, unpack, output, state)
             else:
-                kept.append(save(value, "saved_tensors", output, state))
+                kept[i] = save(value, "saved_tensors", output, state)
         if self.saves:
             self.more = kept
         return None
@@ -231,7 +218,7 @@ class PyNode(Node):
     def twin(self):
         if not self.rewrites:
             return self
-        twin: PyNode = new_function_node(type(self), current())
+        twin: PyNode = new_function_node(self.methods, current())
         twin.connect(self.next_nodes(), self.input_numbers)
         twin.meta, twin.metas, twin.more, twin.freed = self.meta, self.metas, self.more, self.freed
         twin.needs_input_grad, twin.variables = self.needs_input_grad, self.variables
@@ -263,11 +250,14 @@ class PyNode(Node):
             raise error_freed(self)
         if kept is None:
             return ()
-        values = tuple([unpack_value(self, item) for item in kept])
+        i: cython.Py_ssize_t
+        values: tuple = new_tuple(len(kept))
+        for i in range(len(kept)):
+            put_item(values, i, unpack_value(self, kept[i]))
         if self.once:
             self.taken = True
             self.more = None
-        return values
+        return as_tuple(values)
 
     @property
     def _raw_saved_tensors(self):
@@ -337,11 +327,14 @@ def zeros_of(meta):
     return wrap(meta.backend.kernels.full(meta.shape, 0, meta.dtype.numpy), meta)
 
 
-def new_function_node(cls, state):
-    """Make an instance of `cls`, a subclass of `PyNode`, without edges."""
-    node = cython.cast(PyNode, allocate(PyNode, cls, _EMPTY))
+def new_function_node(methods, state):
+    """Make a node without edges for a call of the Function with these `methods`."""
+    node = cython.cast(PyNode, allocate(PyNode, methods.node_class, _EMPTY))
     if not cython.compiled:
         clear_fields(node)
+    node.methods = methods
+    node.boxed = methods.boxed
+    node.once = methods.once
     node.sequence = state.next_sequence
     state.next_sequence += 1
     if switches.notes_nodes:
@@ -392,7 +385,8 @@ class RawSavedVariable:
 
 
 # Interpreted, the fields and methods to hide from the user: see Note [Names on ctx] in private.py.
-FIELDS = ("variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves", "rewrites")
+FIELDS = ("methods", "variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves",
+          "rewrites")
 METHODS = ("compute", "release", "twin", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number",
            "extras", "backward_of", "grads_in", "grads_out", "keep", "position")
 
@@ -402,10 +396,11 @@ def clear_fields(node):
     node._core = {}
     clear_node(node)
     node.needs_input_grad = node.to_save = node.non_differentiable = node.dirty_tensors = node.saved_for_forward = None
-    node.variables = node.opaque = None
+    node.methods = node.variables = node.opaque = None
     node.arity = 0
     node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = node.rewrites = False
 
 
+use_node_class(PyNode)
 if not cython.compiled:
     hide(PyNode, (*vars(Node()), *FIELDS), METHODS)

@@ -148,8 +148,45 @@ cdef extern from *:
     #endif
     }
 
+    /* A number that CPython changes whenever the class or one of its bases changes; 0 if the class has none at the moment. */
+    static inline unsigned int mg_class_version(PyObject *cls) { return PyType_Check(cls) ? ((PyTypeObject *)cls)->tp_version_tag : 0; }
+
+    /* To build a tuple item by item: new_tuple(n), put_item for each i, as_tuple. (Of a list, ``tuple(items)`` makes a copy. That and
+       the list take four times as long.) */
+    static inline PyObject *mg_new_tuple(Py_ssize_t n) {
+        PyObject *items = PyTuple_New(n);
+        for (Py_ssize_t i = 0; items && i < n; i++) { Py_INCREF(Py_None); PyTuple_SET_ITEM(items, i, Py_None); }
+        return items;
+    }
+    static inline void mg_put_item(PyObject *items, Py_ssize_t i, PyObject *x) {
+        PyObject *old = PyTuple_GET_ITEM(items, i);
+        Py_INCREF(x);
+        PyTuple_SET_ITEM(items, i, x);
+        Py_DECREF(old);
+    }
+    #define mg_as_tuple(items) Py_NewRef(items)
+
+    /* A tuple of the values of a dict, or of a subclass of dict. (PyDict_Values makes a list, which takes three times as long.) */
+    static inline PyObject *mg_dict_values(PyObject *d) {
+        PyObject *values = NULL, *value;
+        Py_ssize_t n, place = 0;
+        if (!PyDict_Check(d)) { PyErr_BadInternalCall(); return NULL; }
+        do {    /* PyTuple_New may run the garbage collector, and that a finalizer, which removes a hook */
+            n = PyDict_GET_SIZE(d);
+            Py_XSETREF(values, PyTuple_New(n));
+            if (!values) return NULL;
+        } while (PyDict_GET_SIZE(d) != n);
+        for (Py_ssize_t i = 0; i < n && PyDict_Next(d, &place, NULL, &value); i++) PyTuple_SET_ITEM(values, i, Py_NewRef(value));
+        return values;
+    }
+
     #endif
     """
+    unsigned int class_version "mg_class_version"(object cls)
+    tuple new_tuple "mg_new_tuple"(Py_ssize_t n)
+    void put_item "mg_put_item"(tuple items, Py_ssize_t i, object x)
+    tuple as_tuple "mg_as_tuple"(tuple items)
+    tuple dict_values "mg_dict_values"(object d)
     object weak_reference "mg_weak_reference"(object o)
     object referent "mg_referent"(object reference)
     unsigned long long thread_id "mg_thread_id"()
@@ -177,4 +214,3 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     int check_signals "PyErr_CheckSignals"() except -1
-    list dict_values "PyDict_Values"(object d)

@@ -13,6 +13,7 @@ __all__ = [
     "allocate",
     "allocate_node",
     "allocate_tensor",
+    "as_tuple",
     "call1",
     "call2",
     "call3",
@@ -21,6 +22,7 @@ __all__ = [
     "call_rest2",
     "call_saved",
     "check_signals",
+    "class_version",
     "count_seldom",
     "dict_values",
     "fill_new_instances",
@@ -34,7 +36,9 @@ __all__ = [
     "keep_instances",
     "keep_nodes",
     "named_subclass",
+    "new_tuple",
     "owns_rows",
+    "put_item",
     "recycle",
     "reference_count",
     "referent",
@@ -144,6 +148,26 @@ def show_less(cls):
     """Show the collector few of the fields of a node. Interpreted, it visits the dict of each node."""
 
 
+def class_version(cls):
+    """A number that changes whenever the class changes. Interpreted, it is always 0: unknown."""
+    return 0
+
+
+def new_tuple(n):
+    """A tuple with `n` items for `put_item`. Interpreted, it is a list until `as_tuple`."""
+    return [None] * n
+
+
+def put_item(items, i, x):
+    """Set item `i` of a result of `new_tuple`."""
+    items[i] = x
+
+
+def as_tuple(items):
+    """The result of `new_tuple`, when all its items are set."""
+    return tuple(items)
+
+
 def reference_count(obj):
     """The number of references to `obj`, a local variable of the caller, without those that this call itself makes."""
     return sys.getrefcount(obj) - _made_by_the_call
@@ -192,9 +216,9 @@ def fill_new_instances(base, filler):
 
 
 def dict_values(d):
-    """The values of a dict, or of a subclass of dict, as a new list. See Note [Two threads, one table of hooks] in handle.py."""
+    """A tuple of the values of a dict, or of a subclass of dict. See Note [Two threads, one table of hooks] in handle.py."""
     with registering:
-        return list(d.values())
+        return tuple(d.values())
 
 
 def type_number(array):

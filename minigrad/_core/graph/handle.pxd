@@ -1,3 +1,7 @@
+cdef class Hooks(dict):
+    cdef int output
+    cdef object __weakref__
+
 cdef class RemovableHandle:
     cdef public object hooks_dict_ref
     cdef public object id

@@ -10,7 +10,6 @@ Note [Two threads, one table of hooks]
 Mirrors ``torch/utils/hooks.py``.
 """
 
-import itertools
 from collections import OrderedDict
 
 import cython
@@ -19,18 +18,50 @@ from cython.cimports.minigrad._core.graph.capi import weak_reference
 from minigrad._core.graph.locks import registering
 from minigrad.errors import AutogradTypeError
 
-__all__ = ["RemovableHandle", "add_hook", "registering"]
+__all__ = ["Hooks", "RemovableHandle", "add_hook", "registering"]
 
-# Taking the next number is one step. So two threads that register hooks on one leaf never get the same number.
-_ids = itertools.count()
+_next_id = cython.declare(cython.longlong, 0)
 
 
 @cython.cfunc
-def skip_ids_to(number) -> object:
+def new_id() -> object:
+    """The number of a new handle. Two threads that register hooks on one leaf never get the same number."""
+    global _next_id
+    if cython.compiled:     # See Note [Two threads, one table of hooks]
+        _next_id += 1
+        return _next_id
+    else:
+        with registering:
+            _next_id += 1
+            return _next_id
+
+
+@cython.cfunc
+def skip_ids_to(number: cython.longlong) -> object:
     """Make new handles start after `number`, the id of a handle that was loaded from a pickle."""
-    global _ids
-    _ids = itertools.count(max(next(_ids), number + 1))
+    global _next_id
+    if cython.compiled:
+        _next_id = max(_next_id, number)
+    else:
+        with registering:
+            _next_id = max(_next_id, number)
     return None
+
+
+@cython.binding(False)
+@cython.cclass
+class Hooks(dict):
+    """The hooks of a tensor or node: handle id -> function, in order of registration.
+
+    It is a dict to which a weak reference is possible. (The OrderedDict of PyTorch is that too, but a hook in it takes twice the
+    time.) `output` is the number of the tensor among the outputs of its node.
+    """
+
+    if not cython.compiled:
+        output = 0
+
+    def __reduce__(self):
+        return OrderedDict, (list(self.items()),)
 
 
 @cython.binding(False)
@@ -55,7 +86,7 @@ class RemovableHandle:
 
     def __init__(self, hooks_dict, *, extra_dict=None):
         self.hooks_dict_ref = weak_reference(hooks_dict)
-        self.id = next(_ids)
+        self.id = new_id()
         self.extra_dict_ref = () if extra_dict is None else tuple(
             [weak_reference(d) for d in (extra_dict if isinstance(extra_dict, list) else [extra_dict])])
 
@@ -96,7 +127,7 @@ def add_hook(hooks, hook):
         raise AutogradTypeError("MG-E111", f"a hook must be callable, but got {type(hook).__name__}")
     handle = cython.cast(RemovableHandle, RemovableHandle.__new__(RemovableHandle))     # compiled, this calls no Python
     handle.hooks_dict_ref = weak_reference(hooks)
-    handle.id = next(_ids)
+    handle.id = new_id()
     handle.extra_dict_ref = ()
     if cython.compiled:     # See Note [Two threads, one table of hooks]
         hooks[handle.id] = hook

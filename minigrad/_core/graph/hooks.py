@@ -5,7 +5,7 @@
     post-hook         hook(results, grads) -> results or None    after the node
     post-accumulate   hook(leaf) -> None                         after a leaf's .grad was updated
 
-An ordered dict maps the id of each handle to its function (``handle.py``). The hooks run in order of registration, over a
+A dict, `Hooks`, maps the id of each handle to its function (``handle.py``). The hooks run in order of registration, over a
 snapshot: a hook may remove itself, and a hook added meanwhile waits for the next backward. The result of a hook replaces
 its argument. This file checks that the result has the same dtype, device and shape.
 
@@ -59,7 +59,7 @@ def run_post_hooks(hooks, results, grads):
 def run_post_accumulate_hooks(hooks, leaf):
     """Call the post-accumulate hooks of `leaf`, whose ``.grad`` has been updated."""
     for hook in dict_values(hooks):
-        result = call_hook("post-accumulate hook", hook, leaf, leaf) if switches.recording else hook(leaf)
+        result = call_hook("post-accumulate hook", hook, leaf, leaf) if switches.recording else call1(hook, leaf)
         if result is not None and result is not leaf:       # to return the leaf is harmless: ``lambda leaf: leaf.zero_()``
             fix = "change leaf.grad in the hook, and return nothing"
             if isinstance(result, TensorBase):

@@ -36,10 +36,8 @@ Invariants
 Mirrors ``torch/csrc/autograd/node.h`` and ``edge.h``. Read next: ``record/apply.py``.
 """
 
-from collections import OrderedDict
-
 import cython
-from cython.cimports.minigrad._core.graph.handle import add_hook
+from cython.cimports.minigrad._core.graph.handle import Hooks, add_hook
 
 from minigrad._core.graph.locks import registering, sharing
 from minigrad.errors import AutogradTypeError
@@ -64,7 +62,7 @@ class NodeExtra:
         self.metadata = None        # the user's notes on the node, a dict
         self.pre_hooks = None       # handle id -> hook(grad_outputs)
         self.post_hooks = None      # handle id -> hook(grad_inputs, grad_outputs)
-        self.tensor_hooks = None    # list of (output number, handle id -> hook(grad)), first registered first
+        self.tensor_hooks = None    # the `Hooks` of the op's outputs, first registered first
         self.retains = None         # output number -> weak reference to the tensor that retains its grad
         self.place = None           # (file, line) where the node was made and saved its values, if it was noted
 
@@ -305,7 +303,7 @@ def use_call(function):
 @cython.cfunc
 def add_pre_hook(node: Node, hook) -> object:
     extra: NodeExtra = node.extras()
-    hooks = OrderedDict() if extra.pre_hooks is None else extra.pre_hooks
+    hooks = Hooks.__new__(Hooks) if extra.pre_hooks is None else extra.pre_hooks
     handle = add_hook(hooks, hook)
     extra.pre_hooks = hooks
     node.hooked = True
@@ -315,7 +313,7 @@ def add_pre_hook(node: Node, hook) -> object:
 @cython.cfunc
 def add_post_hook(node: Node, hook) -> object:
     extra: NodeExtra = node.extras()
-    hooks = OrderedDict() if extra.post_hooks is None else extra.post_hooks
+    hooks = Hooks.__new__(Hooks) if extra.post_hooks is None else extra.post_hooks
     handle = add_hook(hooks, hook)
     extra.post_hooks = hooks
     node.hooked = True

@@ -25,6 +25,7 @@ from cython.cimports.minigrad._core.engine.tensor_hooks import accumulate_retain
 from cython.cimports.minigrad._core.engine.validate import validate_gradient
 from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad
 from cython.cimports.minigrad._core.graph.capi import dict_values
+from cython.cimports.minigrad._core.graph.handle import Hooks
 from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks, run_post_hooks, run_pre_hooks
 from cython.cimports.minigrad._core.graph.node import NodeExtra
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase
@@ -313,8 +314,8 @@ def hooks_by_kind(node: Node):
         found["post-accumulate hook"] = [functools.partial(hook, variable)
                                          for hook in dict_values(leaf.post_accumulate_hooks or {})]
     if extra is not None:
-        for number, hooks in extra.tensor_hooks or ():
-            found["tensor hook"] += [(number, hook) for hook in dict_values(hooks)]
+        for hooks in extra.tensor_hooks or ():
+            found["tensor hook"] += [(cython.cast(Hooks, hooks).output, hook) for hook in dict_values(hooks)]
         found["retain_grad"] = [(number, functools.partial(retain, tensor)) for number, tensor in (extra.retains or {}).items()]
         found["pre-hook"] = dict_values(extra.pre_hooks or {})
         found["post-hook"] = dict_values(extra.post_hooks or {})

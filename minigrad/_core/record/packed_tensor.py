@@ -17,6 +17,7 @@ import weakref
 
 import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.capi import call1
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
 from cython.cimports.minigrad._core.record.forward_ad import dual_slot, tangent_of
@@ -39,10 +40,10 @@ class PackedTensor:
         """Unpack the tensor. `owner` is the node that saved it."""
         if switches.recording:
             pending = switches.note("unpack", owner, {"hook": self.unpack})
-            data = self.unpack(self.data)
+            data = call1(self.unpack, self.data)
             switches.add_to(pending, {"value": data if isinstance(data, TensorBase) else None})
         else:
-            data = self.unpack(self.data)
+            data = call1(self.unpack, self.data)
         if not isinstance(data, TensorBase):
             raise AutogradTypeError(
                 "MG-E126", "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -80,7 +81,7 @@ def pack_tensor(tensor, pack, unpack, output, state, shown=None):
     grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
     state.set_modes(False, inference, forward)
     try:
-        data = pack(tensor if shown is None else shown)
+        data = call1(pack, tensor if shown is None else shown)
     finally:
         state.set_modes(grad_enabled, inference, forward)
     if tensor.version() != version:

@@ -13,13 +13,13 @@ Mirrors ``torch/csrc/autograd/variable.h`` and ``python_variable.cpp``.
 
 import warnings
 import weakref
-from collections import OrderedDict, deque
+from collections import deque
 
 import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.accumulate_grad import choose_grad_dtype, gradient_edge, gradient_meta
 from cython.cimports.minigrad._core.graph.capi import inherit_dealloc
-from cython.cimports.minigrad._core.graph.handle import add_hook
+from cython.cimports.minigrad._core.graph.handle import Hooks, add_hook
 from cython.cimports.minigrad._core.graph.metadata import DType, Meta, meta_of
 from cython.cimports.minigrad._core.graph.node import NodeExtra, retain_output
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, make_tensor, wrap
@@ -398,15 +398,19 @@ def add_tensor_hook(tensor: TensorBase, hook) -> object:
     """Register `hook` on `tensor`, where its node finds it."""
     node = gradient_edge(tensor)      # first, because a stale view gets a new grad_fn here, and its hooks stay on the old one
     extra: AutogradMeta = tensor.extras()
-    first: cython.bint = extra.hooks is None
-    hooks = OrderedDict() if first else extra.hooks
-    handle = add_hook(hooks, hook)
-    extra.hooks = hooks
-    if first and tensor._node is not None:
-        of_node: NodeExtra = node.extras()
-        if of_node.tensor_hooks is None:
-            of_node.tensor_hooks = []
-        of_node.tensor_hooks.append((tensor._output_number, hooks))
+    if extra.hooks is not None:
+        handle = add_hook(extra.hooks, hook)
+    else:
+        hooks: Hooks = Hooks.__new__(Hooks)     # compiled, this calls no Python
+        hooks.output = tensor._output_number
+        handle = add_hook(hooks, hook)
+        extra.hooks = hooks
+        if tensor._node is not None:
+            of_node: NodeExtra = node.extras()
+            if of_node.tensor_hooks is None:
+                of_node.tensor_hooks = [hooks]
+            else:
+                of_node.tensor_hooks.append(hooks)
     if node is not None:
         node.hooked = True
     return handle
@@ -426,7 +430,7 @@ def replace_hooks(tensor: TensorBase, hooks) -> object:
 def add_post_accumulate_hook(leaf: TensorBase, hook) -> object:
     """Register `hook` on `leaf`, where its AccumulateGrad finds it."""
     extra: AutogradMeta = leaf.extras()
-    hooks = OrderedDict() if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
+    hooks = Hooks.__new__(Hooks) if extra.post_accumulate_hooks is None else extra.post_accumulate_hooks
     handle = add_hook(hooks, hook)
     extra.post_accumulate_hooks = hooks
     node = gradient_edge(leaf)
