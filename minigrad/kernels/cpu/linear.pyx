@@ -34,7 +34,7 @@ cdef enum:
     FEW = 1 << 13       # up to here, calling BLAS takes longer than any of our loops
     ALONE = 1 << 18     # BLAS shares more among threads
     MANY = 1 << 20      # up to here, our tiles are as fast as BLAS or faster, if they are filled
-    WIDE = 1 << 24      # the same with vectors of 64 bytes: tiles are so wide that x is read a quarter as often
+    WIDE = 1 << 27      # the same with vectors of 64 bytes: tiles are so wide that x is read a quarter as often
 
 cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
