@@ -260,6 +260,13 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "log_softmax": ("x, dim", "log of softmax"),
     "log_softmax_backward": ("g, z, dim", "g - exp(z) sum(g)"),
     "attention_weights": ("x, scale, causal", "softmax(scale x) over the last dimension; causal: row i is 0 after column i"),
+    "attention": ("q, s, v, scale, causal",
+                  "(w v, w), w = softmax(scale q sᵀ) over the last dimension, causal as in attention_weights; q (..., L, E), s "
+                  "(..., S, E) and v (..., S, V) have the same first dimensions. The heads of the "
+                  "first result, (N, H, L, V), lie side by side in memory, as (N, L, H, V), if those of q do"),
+    "attention_backward": ("g, q, s, v, w, scale, causal, needs",
+                           "(dq, ds, dv), given the gradient of the first result, and w; of the shape (0,) where `needs`, a tuple "
+                           "of bools, is False. Their heads, of (N, H, L, E), lie side by side in memory, as (N, L, H, E)"),
     "layer_norm": ("x, w, b, n_dims, eps", "((x - mean) rstd w + b, mean, rstd) over the last dimensions; w, b: array or None"),
     "layer_norm_backward": ("g, x, w, mean, rstd, n_dims", "(dx, dw, db); w: array or None"),
     "rms_norm": ("x, w, n_dims, eps", "(x rstd w, rstd), rstd = 1 / sqrt(mean(x x) + eps), over the last dimensions; for x of "

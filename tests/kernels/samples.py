@@ -257,6 +257,14 @@ for _shape, _dim in [((5,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 3, 4), 1), ((0, 3
 for _shape in ((3, 5), (2, 3, 4), (5, 3), (2, 0, 3), (4, 130)):
     for _scale, _causal in ((1.0, False), (0.5, True), (-2.0, True)):
         sample("attention_weights", f"{_shape} {_scale} {_causal}", _shape, dtypes=FLOATS, after=lambda x, s=_scale, c=_causal: (x, s, c))
+for _lead, _l, _s, _e, _v in (((2, 3), 32, 32, 16, 16), ((2, 3), 7, 9, 5, 6), ((3,), 50, 18, 8, 4), ((), 5, 70, 33, 7), ((2, 2), 3, 2, 4, 1),
+                              ((2, 0), 3, 4, 4, 4), ((1, 2, 2), 3, 4, 4, 4)):
+    _q, _k, _z, _w = (*_lead, _l, _e), (*_lead, _s, _e), (*_lead, _s, _v), (*_lead, _l, _s)
+    for _scale, _causal in ((0.5, False), (0.5, True), (-2.0, True)):
+        sample("attention", f"{_w} {_scale} {_causal}", _q, _k, _z, dtypes=FLOATS, after=lambda q, k, v, s=_scale, c=_causal: (q, k, v, s, c))
+        for _needs in ((True, True, True), (False, True, False)):
+            sample("attention_backward", f"{_w} {_scale} {_causal} {_needs}", (*_lead, _l, _v), _q, _k, _z, (_w, "positive"), dtypes=FLOATS,
+                   after=lambda g, q, k, v, w, s=_scale, c=_causal, n=_needs: (g, q, k, v, np.tril(w) if c else w, s, c, n))
 for _shape, _n in (((3, 5), 1), ((2, 3, 4), 2), ((4,), 1), ((2, 1), 1), ((130, 70), 1)):
     _inner, _stats = _shape[-_n:], (*_shape[:-_n], *[1] * _n)
     sample("layer_norm", f"{_shape} {_n}", _shape, _inner, _inner, dtypes=FLOATS, after=lambda x, w, b, n=_n: (x, w, b, n, 1e-5))

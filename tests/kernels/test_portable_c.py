@@ -87,7 +87,7 @@ int main(void) {
     for (int i = 0; i < 4; i++)
         for (int by_columns = 0; by_columns < 2; by_columns++) {
             const mg_size n = columns[i];
-            if (mg_product_f32(w, 5, 1, x, by_columns ? 1 : n, by_columns ? 5 : 1, z, 8, 5, n) < 0) return 1;
+            if (mg_product_f32(w, 5, 1, x, by_columns ? 1 : n, by_columns ? 5 : 1, z, n, 8, 5, n) < 0) return 1;
             for (mg_size j = 0; j < 8 * n; j++) printf("%g ", (double)z[j]);
             puts("");
         }

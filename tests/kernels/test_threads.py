@@ -9,7 +9,7 @@ from minigrad import kernels
 N = 3 * 65536 + 5       # several pieces, and one that is not whole
 NAMES = ["exp", "log", "log1p", "sin", "cos", "tanh", "sqrt", "neg", "sigmoid", "gelu", "silu", "copy", "copy_with_layout", "add", "mul",
          "tanh_backward", "eq", "lt", "where", "batch_norm", "batch_norm_backward"]
-ROWS = ["softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "attention_weights", "layer_norm", "layer_norm_backward",
+ROWS = ["softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "layer_norm", "layer_norm_backward",
         "sum"]
 BROADCAST = {"row": (1, 301), "column": (653, 1), "matrix": (1, 653, 301), "row of three": (1, 1, 301), "rows of three": (3, 1, 301)}
 
@@ -59,12 +59,21 @@ def test_threads_share_rows(name, dtype, two_threads):
     if name.endswith("softmax_backward"):
         args = (x, getattr(kernels.NUMPY, name.removesuffix("_backward"))(y, 1), 1)
     else:
-        args = {"attention_weights": (x, 0.5, True), "layer_norm": (x, w, w, 1, 1e-5), "sum": (x, (1,), False),
+        args = {"layer_norm": (x, w, w, 1, 1e-5), "sum": (x, (1,), False),
                 "layer_norm_backward": (x, y, w, *kernels.NUMPY.layer_norm(y, w, w, 1, 1e-5)[1:], 1)}.get(name, (x, 1))
     alone, together = [two_threads(threads, getattr(kernels.CPU, name), args) for threads in (1, 2)]
     for a, b, e in zip(*[z if isinstance(z, tuple) else (z,) for z in (alone, together, getattr(kernels.NUMPY, name)(*args))]):
         assert a.tobytes() == b.tobytes()
         np.testing.assert_allclose(a, e, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-5 if dtype == "float32" else 1e-12)
+
+
+def test_threads_share_the_heads_of_attention(two_threads):
+    q, s, v, g = np.random.default_rng(0).uniform(-2, 2, (4, 3, 5, 70, 16)).astype("f4")
+    w = kernels.NUMPY.attention(q, s, v, 0.25, True)[1]
+    for name, args in (("attention", (q, s, v, 0.25, True)), ("attention_backward", (g, q, s, v, w, 0.25, True, (True, True, True)))):
+        alone, together = [two_threads(threads, getattr(kernels.CPU, name), args) for threads in (1, 2)]
+        for a, b in zip(alone, together):
+            assert a.tobytes() == b.tobytes()
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -18,9 +18,11 @@ cdef extern from "Python.h":
 
 cdef extern from "products.h" nogil:
     int product_f32 "mg_product_f32"(const float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t, float *,
-                                     Py_ssize_t, Py_ssize_t, Py_ssize_t)
+                                     Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     int product_f64 "mg_product_f64"(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t, double *,
-                                     Py_ssize_t, Py_ssize_t, Py_ssize_t)
+                                     Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    void turn_f32 "mg_turn_f32"(const float *, Py_ssize_t, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    void turn_f64 "mg_turn_f64"(const double *, Py_ssize_t, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void small_product_f32 "mg_small_product_f32"(const float *, Py_ssize_t, Py_ssize_t, const float *, Py_ssize_t, Py_ssize_t,
                                                   float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void small_product_f64 "mg_small_product_f64"(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
@@ -34,7 +36,7 @@ cdef enum:
     FEW = 1 << 13       # up to here, calling BLAS takes longer than any of our loops
     ALONE = 1 << 18     # BLAS shares more among threads
     MANY = 1 << 20      # up to here, our tiles are as fast as BLAS or faster, if they are filled
-    WIDE = 1 << 24      # the same with vectors of 64 bytes: tiles are so wide that x is read a quarter as often
+    WIDE = 1 << 27      # the same with vectors of 64 bytes: tiles are so wide that x is read a quarter as often
 
 cdef inline bint both_matrices(object x, object y):
     return type(x) is ndarray and type(y) is ndarray and ndim(<ndarray>x) == 2 and ndim(<ndarray>y) == 2
@@ -53,12 +55,18 @@ cdef object blas(ndarray x, ndarray y, object z):
         PyContext_Exit(context)
 
 
-cdef inline bint tiles(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row,
-                       npy_intp y_column, char *z, npy_intp m, npy_intp k, npy_intp n) noexcept nogil:
-    """z = x y; or False, if there is no memory."""
+cdef bint tiles(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row, npy_intp y_column,
+                char *z, npy_intp z_row, npy_intp m, npy_intp k, npy_intp n) noexcept nogil:
     if kind == 0:
-        return product_f32(<const float *>x, x_row, x_column, <const float *>y, y_row, y_column, <float *>z, m, k, n) == 0
-    return product_f64(<const double *>x, x_row, x_column, <const double *>y, y_row, y_column, <double *>z, m, k, n) == 0
+        return product_f32(<const float *>x, x_row, x_column, <const float *>y, y_row, y_column, <float *>z, z_row, m, k, n) == 0
+    return product_f64(<const double *>x, x_row, x_column, <const double *>y, y_row, y_column, <double *>z, z_row, m, k, n) == 0
+
+
+cdef void turn(int kind, const char *y, npy_intp y_column, char *z, npy_intp z_row, npy_intp k, npy_intp n) noexcept nogil:
+    if kind == 0:
+        turn_f32(<const float *>y, y_column, <float *>z, z_row, k, n)
+    else:
+        turn_f64(<const double *>y, y_column, <double *>z, z_row, k, n)
 
 
 cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, const char *y, npy_intp y_row, npy_intp y_column,
@@ -81,7 +89,7 @@ cdef bint multiply(int kind, const char *x, npy_intp x_row, npy_intp x_column, c
             return multiply(kind, y, 1, y_row, x, x_column, x_row, z, 1, k, m)
         y_column = 1
     if row >= 16 and (y_column == 1 or (y_row == 1 and m > 1)):
-        return tiles(kind, x, x_row, x_column, y, y_row, y_column, z, m, k, n)
+        return tiles(kind, x, x_row, x_column, y, y_row, y_column, z, n, m, k, n)
     if m != 1 and k != 1:
         return False
     if n == 1 and y_row == 1 and x_column == 1:

@@ -44,7 +44,7 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_product_tile)(const int rows, const i
 
 /* z = x y, a panel of columns at a time. n >= LANES. Returns -1 if there is no memory. */
 static MG_TARGET int MG_NAME(mg_product)(const T *x, mg_size x_row, mg_size x_column, const T *y, mg_size y_row, mg_size y_column,
-                                         T *z, mg_size m, mg_size k, mg_size n) {
+                                         T *z, mg_size z_row, mg_size m, mg_size k, mg_size n) {
     const mg_size most = MG_VECS * LANES;
     T *panel = NULL;
     if (y_column != 1 && !(panel = (T *)malloc(k * most * sizeof(T)))) return -1;
@@ -53,10 +53,10 @@ static MG_TARGET int MG_NAME(mg_product)(const T *x, mg_size x_row, mg_size x_co
         const mg_size width = n - j < most ? n - j : most;
         const int vecs = (int)((width + LANES - 1) / LANES);
         const T *columns = y + j * y_column;
-        if (panel) MG_JOIN(mg_turn_, MG_TYPE)(columns, y_column, panel, k, width), columns = panel, y_row = width;
+        if (panel) MG_JOIN(mg_turn_, MG_TYPE)(columns, y_column, panel, width, k, width), columns = panel, y_row = width;
         for (mg_size i = 0, b = 1, next; i < m; i = next, b++) {
             next = mg_first(b, m, MG_ROWS);
-#define MG_ARGUMENTS x + i * x_row, x_row, x_column, columns, y_row, z + i * n + j, n, k, width
+#define MG_ARGUMENTS x + i * x_row, x_row, x_column, columns, y_row, z + i * z_row + j, z_row, k, width
             switch (next - i) { MG_CASE(1) MG_CASE(2) MG_CASE(3) MG_CASE(4) MG_CASE(5) MG_CASE(6) }
 #undef MG_ARGUMENTS
         }

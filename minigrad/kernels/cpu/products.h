@@ -5,7 +5,7 @@
        the same with y stored by columns       2.2             1.6
        a product of 64x64 and its gradients    24              20      as ops
 
-       z[i, j] = Σ x[i, l] y[l, j]         x has any strides, in elements; z is row-major
+       z[i, j] = Σ x[i, l] y[l, j]         x has any strides, in elements; the rows of z are contiguous
 
    `mg_product` sums a tile of some rows and some vectors of columns in registers, so that a load from y serves all rows.
    The rows of y have to be contiguous. If its columns are, as those of the transposed weight of a linear layer, it copies a panel
@@ -18,14 +18,8 @@
 
 #include <stdlib.h>
 
+#include "sums.h"
 #include "vectors.h"
-
-#ifdef _OPENMP
-#define MG_PRAGMA(text) _Pragma(#text)
-#define MG_SUMS_OF(...) MG_PRAGMA(omp simd reduction(+ : __VA_ARGS__))
-#else
-#define MG_SUMS_OF(...)
-#endif
 
 /* Four columns of four elements, as four rows. gcc finds these eight instructions only if they are written down. */
 static inline void mg_turn_block_f32(const float *y, mg_size y_column, float *z, mg_size z_row) {
@@ -50,18 +44,19 @@ static inline void mg_turn_block_f64(const double *y, mg_size y_column, double *
 }
 
 #define MG_SMALL_PRODUCT(T, suffix)                                                                \
-    /* z = y, row-major, for y of k rows and n columns that are contiguous. Parts of 32 rows stay in the cache. */ \
-    static void mg_turn_##suffix(const T *restrict y, mg_size y_column, T *restrict z, mg_size k, mg_size n) { \
+    /* z = y, with contiguous rows, for y of k rows and n columns that are contiguous. Parts of 32 rows stay in the cache. */ \
+    static void mg_turn_##suffix(const T *restrict y, mg_size y_column, T *restrict z, mg_size z_row, mg_size k, mg_size n) { \
         for (mg_size begin = 0, end; begin < k; begin = end) {                                     \
             end = begin + 32 < k ? begin + 32 : k;                                                 \
             mg_size j = 0, l;                                                                      \
             for (; j + 4 <= n; j += 4) {                                                           \
-                for (l = begin; l + 4 <= end; l += 4) mg_turn_block_##suffix(y + j * y_column + l, y_column, z + l * n + j, n); \
+                for (l = begin; l + 4 <= end; l += 4) mg_turn_block_##suffix(y + j * y_column + l, y_column, \
+                                                                                             z + l * z_row + j, z_row); \
                 for (; l < end; l++)                                                               \
-                    for (mg_size i = j; i < j + 4; i++) z[l * n + i] = y[i * y_column + l];        \
+                    for (mg_size i = j; i < j + 4; i++) z[l * z_row + i] = y[i * y_column + l];    \
             }                                                                                      \
             for (; j < n; j++)                                                                     \
-                for (l = begin; l < end; l++) z[l * n + j] = y[j * y_column + l];                  \
+                for (l = begin; l < end; l++) z[l * z_row + j] = y[j * y_column + l];              \
         }                                                                                          \
     }                                                                                              \
     MG_SIMD static void mg_small_product_##suffix(const T *x, mg_size x_row, mg_size x_column, const T *y, mg_size y_row, \
@@ -83,14 +78,14 @@ static inline void mg_turn_block_f64(const double *y, mg_size y_column, double *
             for (; j + 4 <= n; j += 4) {    /* four at a time, so that no sum waits for another */ \
                 const T *p = y + j * y_column, *q = p + y_column, *r = q + y_column, *s = r + y_column; \
                 T a = 0, b = 0, c = 0, d = 0;                                                      \
-                MG_SUMS_OF(a, b, c, d)                                                             \
+                MG_REDUCE(+, a, b, c, d)                                                           \
                 for (mg_size l = 0; l < k; l++) a += x[l] * p[l], b += x[l] * q[l], c += x[l] * r[l], d += x[l] * s[l]; \
                 z[j] = a, z[j + 1] = b, z[j + 2] = c, z[j + 3] = d;                                \
             }                                                                                      \
             for (; j < n; j++) {                                                                   \
                 const T *p = y + j * y_column;                                                     \
                 T a = 0;                                                                           \
-                MG_SUMS_OF(a)                                                                      \
+                MG_REDUCE(+, a)                                                                    \
                 for (mg_size l = 0; l < k; l++) a += x[l] * p[l];                                  \
                 z[j] = a;                                                                          \
             }                                                                                      \
@@ -130,8 +125,8 @@ static int mg_has_widest(void) { return mg_widest(64) == 64; }
 #define MG_PRODUCT(T, suffix)                                                                      \
     /* z = x y, with at least 16 bytes in a row of z. Returns -1 if there is no memory. */         \
     static int mg_product_##suffix(const T *x, mg_size x_row, mg_size x_column, const T *y, mg_size y_row, mg_size y_column, T *z, \
-                                   mg_size m, mg_size k, mg_size n) {                              \
-        return MG_BY_WIDTH(mg_product_##suffix, n * (mg_size)sizeof(T))(x, x_row, x_column, y, y_row, y_column, z, m, k, n); \
+                                   mg_size z_row, mg_size m, mg_size k, mg_size n) {               \
+        return MG_BY_WIDTH(mg_product_##suffix, n * (mg_size)sizeof(T))(x, x_row, x_column, y, y_row, y_column, z, z_row, m, k, n); \
     }
 MG_PRODUCT(float, f32)
 MG_PRODUCT(double, f64)

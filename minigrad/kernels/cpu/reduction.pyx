@@ -18,8 +18,8 @@ cdef extern from "rows.h" nogil:
     void recurrence_f32 "mg_recurrence_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void recurrence_f64 "mg_recurrence_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     int MG_PARALLEL
-    void softmax_f32 "mg_run_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, float, Py_ssize_t, int)
-    void softmax_f64 "mg_run_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, double, Py_ssize_t, int)
+    void softmax_f32 "mg_run_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
+    void softmax_f64 "mg_run_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, int)
     void log_softmax_f32 "mg_run_log_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
     void log_softmax_f64 "mg_run_log_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, int)
     void softmax_backward_f32 "mg_run_softmax_backward_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, int)
@@ -260,28 +260,17 @@ cdef bint last_dim(object x, int dim):
 def softmax(x, int dim):
     if not last_dim(x, dim):
         return numpy_ref.softmax(x, dim)
-    return softmax_of(<ndarray>x, 1, 0)
-
-
-cdef object softmax_of(ndarray x, double scale, Py_ssize_t queries):
-    cdef ndarray z = fresh(ndim(x), dims(x), typenum(x))
-    cdef Py_ssize_t n = dims(x)[ndim(x) - 1], rows = size(x) // n
-    cdef int type_ = typenum(x)
-    cdef char *p = data(x)
+    cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a))
+    cdef Py_ssize_t n = dims(z)[dim], rows = size(z) // n
+    cdef int type_ = typenum(a)
+    cdef char *p = data(a)
     cdef char *q = data(z)
     with nogil:
         if type_ == NPY_FLOAT32:
-            softmax_f32(<float *>p, <float *>q, rows, n, <float>scale, queries, threads)
+            softmax_f32(<float *>p, <float *>q, rows, n, threads)
         else:
-            softmax_f64(<double *>p, <double *>q, rows, n, scale, queries, threads)
+            softmax_f64(<double *>p, <double *>q, rows, n, threads)
     return z
-
-
-def attention_weights(x, double scale, causal):
-    if easy(x) < 0 or ndim(<ndarray>x) < 2 or size(<ndarray>x) == 0 or not scale > 0:
-        return numpy_ref.attention_weights(x, scale, causal)
-    cdef ndarray a = <ndarray>x
-    return softmax_of(a, scale, dims(a)[ndim(a) - 2] if causal else 0)
 
 
 def log_softmax(x, int dim):

@@ -1,43 +1,15 @@
 /* Loops over rows: sums, softmax and log_softmax, layer normalisation, recurrences; for float and for double.
-
-   Sums and maxima along a row are marked as reductions, because the compiler may not reorder them by itself.
-
-   Long sums are added up in parts of MG_PART numbers, and the parts in double. In float alone, each of a million additions would
-   round, and the last digits would be lost. */
+   Sums along a row are those of sums.h. */
 #ifndef MINIGRAD_ROWS_H
 #define MINIGRAD_ROWS_H
 
 #include "functions.h"
 #include "pieces.h"
 #include "simd.h"
+#include "sums.h"
 
-#define MG_PRAGMA(x) _Pragma(#x)
-#ifdef _OPENMP
-#define MG_REDUCE(how, ...) MG_PRAGMA(omp simd reduction(how : __VA_ARGS__))
-#else
-#define MG_REDUCE(how, ...)
-#endif
-
-#define MG_PART 512         /* numbers of a row that are added up in T */
 #define MG_FEW_ROWS 64      /* rows that sums down the columns add up in T: here one number after the other */
 #define MG_TILE 1024        /* columns that are summed together */
-
-/* The largest number of a row, ignoring nan: a nan reaches the result through the exponentials. */
-#define MG_TOP(T, x, n)                                                                            \
-    T top = -INFINITY;                                                                             \
-    MG_REDUCE(max, top)                                                                            \
-    for (mg_size i = 0; i < (n); i++) top = (x)[i] > top ? (x)[i] : top
-
-/* total = the sum over i < n of the last argument. */
-#define MG_TOTAL(T, total, n, ...)                                                                 \
-    double total = 0;                                                                              \
-    for (mg_size first = 0; first < (n); first += MG_PART) {                                       \
-        const mg_size last = first + MG_PART < (n) ? first + MG_PART : (n);                        \
-        T part = 0;                                                                                \
-        MG_REDUCE(+, part)                                                                         \
-        for (mg_size i = first; i < last; i++) part += (__VA_ARGS__);                              \
-        total += part;                                                                             \
-    }
 
 #ifdef _OPENMP
 #define MG_SIMD_LOOP _Pragma("omp simd")    /* the arrays of one loop do not overlap */
@@ -189,20 +161,15 @@ MG_FOUR_SUMS(double, f64)
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* z = softmax(scale x), from row `first_row` on. If queries > 0, row r sees only its first 1 + r % queries numbers. \
-       x may be z. */                                                                              \
-    MG_SIMD static void mg_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, T scale, mg_size queries, \
-                                             mg_size first_row) {                                  \
-        for (mg_size r = first_row; r < first_row + rows; r++, x += n, z += n) {                   \
-            const mg_size limit = queries > 0 && r % queries + 1 < n ? r % queries + 1 : n;        \
-            MG_TOP(T, x, limit);                                                                   \
-            MG_TOTAL(T, total, limit, z[i] = EXP_DOWN(scale * (x[i] - top)))                       \
+    MG_SIMD static void mg_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n) {           \
+        for (mg_size r = 0; r < rows; r++, x += n, z += n) {                                       \
+            MG_TOP(T, x, n);                                                                       \
+            MG_TOTAL(T, total, n, z[i] = EXP_DOWN(x[i] - top))                                     \
             const T sum = (T)total, inverse = 1 / sum;                                             \
-            for (mg_size i = 0; i < limit; i++) {       /* z / sum, without a division: the remainder corrects the product */ \
+            for (mg_size i = 0; i < n; i++) {           /* z / sum, without a division: the remainder corrects the product */ \
                 const T e = z[i], q = e * inverse;                                                 \
                 z[i] = q + (e - q * sum) * inverse;                                                \
             }                                                                                      \
-            for (mg_size i = limit; i < n; i++) z[i] = 0;                                          \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
@@ -280,8 +247,8 @@ MG_ROW_LOOPS(double, f64, mg_exp_of_f64, mg_exp_of_f64, log, sqrt)
     static void mg_run_sum_rows_##suffix(const T *x, T *z, mg_size rows, mg_size n, int threads) { \
         MG_SHARED_ROWS(rows, n, mg_sum_rows_##suffix(x + from * n, z + from, count, n))            \
     }                                                                                              \
-    static void mg_run_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, T scale, mg_size queries, int threads) { \
-        MG_SHARED_ROWS(rows, n, mg_softmax_##suffix(x + from * n, z + from * n, count, n, scale, queries, from)) \
+    static void mg_run_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, int threads) {  \
+        MG_SHARED_ROWS(rows, n, mg_softmax_##suffix(x + from * n, z + from * n, count, n))         \
     }                                                                                              \
     static void mg_run_log_softmax_##suffix(const T *x, T *z, mg_size rows, mg_size n, int threads) { \
         MG_SHARED_ROWS(rows, n, mg_log_softmax_##suffix(x + from * n, z + from * n, count, n))     \

@@ -271,6 +271,9 @@ RULES = {
     "layer_norm_backward": lambda g, x, w, mean, rstd, n_dims: [
         (x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],
     "rms_norm_backward": lambda g, x, w, rstd, n_dims: [(x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],
+    "attention": lambda q, s, v, scale, causal: [((*q.shape[:-1], v.shape[-1]), q.dtype), ((*q.shape[:-1], s.shape[-2]), q.dtype)],
+    "attention_backward": lambda g, q, s, v, w, scale, causal, needs: [
+        (x.shape if need else (0,), q.dtype) for x, need in zip((q, s, v), needs)],
     "rnn_layer": rnn_layer, "rnn_layer_backward": rnn_layer_backward,
     "nll_loss": nll_loss, "nll_loss_backward": lambda g, x_shape, *args: (x_shape, g.dtype),
     "conv": conv,
