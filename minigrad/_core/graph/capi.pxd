@@ -134,6 +134,7 @@ cdef extern from *:
     }
 
     /* A weak reference to an object, and the object of one, or None. A call through Python takes five times as long. */
+    static inline int mg_has_weak_reference(PyObject *o) { return *PyObject_GET_WEAKREFS_LISTPTR(o) != NULL; }
     static inline PyObject *mg_weak_reference(PyObject *o) { return PyWeakref_NewRef(o, NULL); }
     static inline PyObject *mg_referent(PyObject *reference) {
         PyObject *o;
@@ -187,6 +188,7 @@ cdef extern from *:
     void put_item "mg_put_item"(tuple items, Py_ssize_t i, object x)
     tuple as_tuple "mg_as_tuple"(tuple items)
     tuple dict_values "mg_dict_values"(object d)
+    bint has_weak_reference "mg_has_weak_reference"(object o)
     object weak_reference "mg_weak_reference"(object o)
     object referent "mg_referent"(object reference)
     unsigned long long thread_id "mg_thread_id"()
