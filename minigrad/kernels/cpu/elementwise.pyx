@@ -252,14 +252,14 @@ cdef object loop_over(const mg_unary *loops, object x, str twin):
 
 
 cdef object run_unary(mg_unary loop, ndarray x, ndarray z):
-    cdef Py_ssize_t n = size(z)
+    cdef Py_ssize_t n = size(z), item = cnp.PyArray_ITEMSIZE(z)
     cdef char *p = data(x)
     cdef char *r = data(z)
     if n < MG_PARALLEL:
         loop(p, r, n)
     else:
         with nogil:
-            mg_run_unary(loop, p, r, n, item_size(kind), threads)
+            mg_run_unary(loop, p, r, n, item, threads)
     return z
 
 
