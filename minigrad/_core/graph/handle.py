@@ -3,7 +3,7 @@
 Note [Two threads, one table of hooks]
     The first hook of a tensor makes its table of hooks. Interpreted, two threads might register the first hooks of one tensor
     at the same time. Each thread might make a table, and the hook in one of the two would be lost. Or a thread might remove a
-    hook while another copies the table before it calls the hooks, and an ordered dict refuses that. So interpreted threads
+    hook while another copies the table before it calls the hooks, and a dict refuses that. So interpreted threads
     take turns, with the lock `registering` (locks.py). Compiled, no other thread runs between two lines of these functions. So
     compiled code does not take the lock, which would be a tenth of the time to register a hook and run it.
 
