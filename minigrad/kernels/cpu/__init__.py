@@ -39,7 +39,7 @@ from minigrad._lazy import lazy
 
 # module -> its kernels, separated by spaces
 FILES = {
-    "convolution": "conv conv_input conv_weight",
+    "convolution": "col2im conv conv_input conv_weight im2col",
     "pooling": "max_pool max_pool_backward resample",
     "normalization": "batch_norm batch_norm_backward",
     "loss": "class_outside nll_loss nll_loss_backward",

@@ -3,11 +3,11 @@
 
 Most convolutions use `direct`, which keeps sums in registers and needs no columns (convolution.h). It needs rows of several
 windows or several images, at most about a million weights, and strides of 1 for the gradient of the input. The rest are matrix
-products. For one image, `im2col` copies the patch under each window to a column; then
+products. For one image, `to_columns` copies the patch under each window to a column; then
 
     z                   = W columns                 (O, K) (K, L)       K = C KD KH KW elements in a patch, L = OD OH OW windows
     grad W              = Σ over images of  G columnsᵀ
-    grad of columns     = Wᵀ G,                     which `col2im` adds back at the positions of the patches
+    grad of columns     = Wᵀ G,                     which `from_columns` adds back at the positions of the patches
 
 One image at a time keeps the columns in the cache. A whole batch at a time is slower from a few hundred kilobytes on. An image
 always has depth, height and width here, of size 1 if there are fewer dimensions.
@@ -61,7 +61,7 @@ cdef Geometry geometry(Py_ssize_t channels, size, kernel, stride, padding, dilat
         j = i - missing
         if j >= 0:
             g.size[i], g.kernel[i], g.stride[i], g.pad[i], g.dilation[i] = size[j], kernel[j], stride[j], padding[j], dilation[j]
-            g.out[i] = window_count(size[j], kernel[j], stride[j], padding[j], dilation[j]) if out is None else out[j]
+            g.out[i] = max(window_count(size[j], kernel[j], stride[j], padding[j], dilation[j]), 0) if out is None else out[j]
     return g
 
 
@@ -94,7 +94,7 @@ cdef inline Py_ssize_t product(Py_ssize_t *three) noexcept nogil:
     return three[0] * three[1] * three[2]
 
 
-cdef void im2col(const real *x, real *columns, Geometry g) noexcept nogil:
+cdef void to_columns(const real *x, real *columns, Geometry g) noexcept nogil:
     cdef Py_ssize_t c, h, i, j, oz, oy, ox, y, z, left, first, last
     cdef const real *row
     for c in range(g.channels):
@@ -137,7 +137,7 @@ cdef void im2col(const real *x, real *columns, Geometry g) noexcept nogil:
                             columns += g.out[2]
 
 
-cdef void col2im(real *x, const real *columns, Geometry g) noexcept nogil:
+cdef void from_columns(real *x, const real *columns, Geometry g) noexcept nogil:
     cdef Py_ssize_t c, h, i, j, oz, oy, ox, y, z, left, first, last
     cdef real *row
     for c in range(g.channels):
@@ -235,16 +235,16 @@ cdef void depthwise(int kind, ndarray x, ndarray w, ndarray z, Geometry g, Py_ss
 
 cdef void fill_columns(int kind, char *x, char *columns, Geometry g) noexcept:
     if kind == 0:
-        im2col(<float *>x, <float *>columns, g)
+        to_columns(<float *>x, <float *>columns, g)
     else:
-        im2col(<double *>x, <double *>columns, g)
+        to_columns(<double *>x, <double *>columns, g)
 
 
 cdef void add_columns(int kind, char *x, char *columns, Geometry g) noexcept:
     if kind == 0:
-        col2im(<float *>x, <float *>columns, g)
+        from_columns(<float *>x, <float *>columns, g)
     else:
-        col2im(<double *>x, <double *>columns, g)
+        from_columns(<double *>x, <double *>columns, g)
 
 
 cdef ndarray new(int kind, Py_ssize_t a, Py_ssize_t b):
@@ -263,6 +263,11 @@ cdef ndarray shaped(int kind, shape, bint zero):
     if zero:
         memset(data(z), 0, size(z) * item_size(kind))
     return z
+
+
+cdef object row_major(x):
+    """`x`; or a row-major copy of it, if it has other strides. The gradient of a sum has strides of 0."""
+    return cnp.PyArray_GETCONTIGUOUS(<ndarray>x) if is_real(x) and not is_contiguous(<ndarray>x) else x
 
 
 cdef bint finite(ndarray x, int kind) noexcept:
@@ -298,6 +303,7 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, P
 
 @quiet                  # BLAS is called through NumPy
 def conv(x, w, stride, padding, dilation, int groups):
+    x, w = row_major(x), row_major(w)
     cdef int kind = easy(x), width, i
     if kind < 0 or easy(w) != kind or not windows_fit(x.shape, w.shape, None, stride, padding, dilation, groups):
         return numpy_ref.conv(x, w, stride, padding, dilation, groups)
@@ -329,6 +335,7 @@ def conv(x, w, stride, padding, dilation, int groups):
 
 @quiet                  # BLAS is called through NumPy
 def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
+    g_, x = row_major(g_), row_major(x)
     cdef int kind = easy(x), width
     if kind < 0 or easy(g_) != kind or not windows_fit(x.shape, w_shape, g_.shape, stride, padding, dilation, groups):
         return numpy_ref.conv_weight(g_, x, w_shape, stride, padding, dilation, groups)
@@ -379,6 +386,7 @@ cdef Geometry turned(Geometry g, Py_ssize_t outputs) noexcept:
 
 @quiet                  # BLAS is called through NumPy
 def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
+    g_, w = row_major(g_), row_major(w)
     cdef int kind = easy(w), width
     if kind < 0 or easy(g_) != kind or not windows_fit(x_shape, w.shape, g_.shape, stride, padding, dilation, groups):
         return numpy_ref.conv_input(g_, w, x_shape, stride, padding, dilation, groups)
@@ -406,4 +414,40 @@ def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
             matrix_product_into(weights[part], matrix_in(grad, share, places,
                                 data(grad) + (k * groups + part) * share * places * width), columns)
             add_columns(kind, data(z) + (k * groups + part) * per * area * width, data(columns), g)
+    return z
+
+
+def im2col(x, kernel, stride, padding, dilation):
+    x = row_major(x)
+    cdef int kind = easy(x)
+    if kind < 0 or ndim(<ndarray>x) <= len(kernel):
+        return numpy_ref.im2col(x, kernel, stride, padding, dilation)
+    cdef Py_ssize_t lead = ndim(<ndarray>x) - len(kernel) - 1, patch, places, image, k
+    lot, each = x.shape[:lead], x.shape[lead:]      # the images, and the shape of each
+    if not windows_fit((1, *each), (1, each[0], *kernel), None, stride, padding, dilation, 1):
+        return numpy_ref.im2col(x, kernel, stride, padding, dilation)
+    cdef Geometry g = geometry(each[0], each[1:], kernel, stride, padding, dilation, None)
+    patch, places, image = g.channels * product(g.kernel), product(g.out), g.channels * product(g.size)
+    cdef ndarray z = shaped(kind, (*lot, patch, places), False)
+    for k in range(size(z) // max(patch * places, 1)):
+        fill_columns(kind, data(<ndarray>x) + k * image * item_size(kind), data(z) + k * patch * places * item_size(kind), g)
+    return z
+
+
+def col2im(x, shape, kernel, stride, padding, dilation):
+    x = row_major(x)
+    cdef int kind = easy(x)
+    if kind < 0 or len(shape) <= len(kernel):
+        return numpy_ref.col2im(x, shape, kernel, stride, padding, dilation)
+    cdef Py_ssize_t lead = len(shape) - len(kernel) - 1, patch, places, image, k
+    lot, each = shape[:lead], shape[lead:]
+    if not windows_fit((1, *each), (1, each[0], *kernel), None, stride, padding, dilation, 1):
+        return numpy_ref.col2im(x, shape, kernel, stride, padding, dilation)
+    cdef Geometry g = geometry(each[0], each[1:], kernel, stride, padding, dilation, None)
+    patch, places, image = g.channels * product(g.kernel), product(g.out), g.channels * product(g.size)
+    if x.shape != (*lot, patch, places):
+        return numpy_ref.col2im(x, shape, kernel, stride, padding, dilation)
+    cdef ndarray z = shaped(kind, shape, True)
+    for k in range(size(<ndarray>x) // max(patch * places, 1)):
+        add_columns(kind, data(z) + k * image * item_size(kind), data(<ndarray>x) + k * patch * places * item_size(kind), g)
     return z

@@ -308,7 +308,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, redu
     if log_target:
         loss = exp(target) * (target - input)
     else:       # y log y is 0 at 0
-        loss = where(target == 0, 0.0, target * log(where(target == 0, 1.0, target))) - target * input
+        loss = target * log(where(target == 0, 1.0, target)) - target * input
     loss = reduce_loss(loss, reduction)
     return loss / input.shape[0] if batch and input.ndim else loss
 

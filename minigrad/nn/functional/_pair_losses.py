@@ -57,7 +57,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int | None = 1, eps: float = 
     if not x1.dtype.is_floating_point:
         raise DtypeError("MG-E203", f"expected common dtype to be floating point, yet common dtype is {x1.dtype.name}")
     shape = broadcast_shape([x1._meta, x2._meta])
-    a, b = [expand(x, shape) for x in (x1, x2)]
+    a, b = [x if x._meta.shape == shape else expand(x, shape) for x in (x1, x2)]
     return sum(a / clamp_min(vector_norm(a, 2, dim, True), eps) * (b / clamp_min(vector_norm(b, 2, dim, True), eps)), dim)
 
 

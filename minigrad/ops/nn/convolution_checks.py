@@ -114,10 +114,11 @@ def transposed_options(function, n, stride, padding, dilation, output_padding):
 
 def check_room(x, weight, padding, dilation):
     """Raise unless the padded `x` has room for the kernel."""
-    room = [size + 2 * p for size, p in zip(x.shape[2:], padding)]
-    need = [d * (size - 1) + 1 for size, d in zip(weight.shape[2:], dilation)]
-    for a, b in zip(room, need):
-        if a < b:
+    sizes, kernel = x.shape, weight.shape
+    for i in range(len(padding)):
+        if sizes[i + 2] + 2 * padding[i] < dilation[i] * (kernel[i + 2] - 1) + 1:
+            room = [size + 2 * p for size, p in zip(sizes[2:], padding)]
+            need = [d * (size - 1) + 1 for size, d in zip(kernel[2:], dilation)]
             raise ShapeError("MG-E210", f"Calculated padded input size per channel: ({' x '.join(map(str, room))}). Kernel size: "
                              f"({' x '.join(map(str, need))}). Kernel size can't be greater than actual input size")
 
