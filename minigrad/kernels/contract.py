@@ -303,10 +303,10 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
 
 # The attributes that a kernel function may carry, and what each promises. A kernel without the attribute promises nothing.
 KERNEL_ATTRIBUTES = {
-    "in_place": "True: the kernel takes one more argument, `out`, after those of its line. `out` is an array of the operands' "
-                "dtype and of the shape that they broadcast to. The kernel writes the result to `out`, which may be an operand or "
-                "overlap one; its return value is not used. In-place ops use it on every device but the CPU "
-                "(`_core/mutation/inplace.py`)",
+    "in_place": "a function that takes one more argument, `out`, after those of the kernel's line: an array of the operands' dtype "
+                "and of the shape that they broadcast to. It writes the result to `out`, which may be an operand or overlap one; "
+                "its return value is not used. For in-place ops (`_core/mutation/inplace.py`), and for gradients that are lent "
+                "(`_core/record/op_node.py`)",
 }
 
 # The attributes of a source of kernels (a module or another object), besides the kernels themselves.
@@ -347,7 +347,7 @@ NUMBER = {name: number for number, name in enumerate(CONTRACT)}
 
 
 class Kernels:
-    """The kernels of one device: by name as attributes, by number in `table`.
+    """The kernels of one device: by name as attributes, by number in `table`; their functions `in_place`, or None, by number.
 
     A kernel that its source calls late is read from the source with its first use: see SOURCE_ATTRIBUTES. Until then a
     `LateKernel` stands for it. (With a ``__getattr__`` here, Python would look up each kernel in four times as many instructions.)
@@ -363,6 +363,7 @@ class Kernels:
     def __init__(self, name, *sources):
         self.name = name
         self.table = []
+        self.in_place = []
         self.origin = {}
         first = {kernel: source for source in reversed(sources) for kernel in NUMBER.keys() & dir(source)}
         late = {source.__name__: getattr(source, "LATE", ()) for source in sources}
@@ -373,6 +374,7 @@ class Kernels:
             found = LateKernel(self, kernel, source) if kernel in late[source.__name__] else getattr(source, kernel)
             setattr(self, kernel, found)
             self.table.append(found)
+            self.in_place.append(getattr(found, "in_place", None))
             self.origin[kernel] = source.__name__
         # See SOURCE_ATTRIBUTES; None if no source has it.
         self.recycle = next((s.RECYCLE for s in sources if hasattr(s, "RECYCLE")), None)

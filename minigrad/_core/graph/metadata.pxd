@@ -15,6 +15,7 @@ cdef class Backend:
     cdef readonly str name
     cdef readonly object kernels
     cdef readonly list table
+    cdef readonly list in_place
     cdef readonly object accumulate
     cdef readonly object copy
     cdef readonly object copy_

@@ -238,6 +238,7 @@ class Backend:
         self.name = name
         self.kernels = None
         self.table = []
+        self.in_place = []          # by number: a kernel's function that writes its result to a given array, or None
         self.accumulate = self.copy = self.copy_ = self.view = None
         self.geometry = self.as_strided = self.as_strided_scatter = None
         self.recycle = None         # a capsule with the function that takes unused arrays back into the pool, or None
@@ -251,6 +252,7 @@ class Backend:
         before = self.kernels
         self.kernels = kernels
         self.table = kernels.table
+        self.in_place = kernels.in_place
         self.accumulate, self.copy, self.copy_, self.view = kernels.accumulate, kernels.copy, kernels.copy_, kernels.view
         self.geometry, self.as_strided, self.as_strided_scatter = kernels.geometry, kernels.as_strided, kernels.as_strided_scatter
         self.recycle = kernels.recycle

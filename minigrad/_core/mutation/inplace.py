@@ -18,7 +18,7 @@ import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
-from cython.cimports.minigrad._core.graph.capi import is_c_contiguous, recycle, reference_count
+from cython.cimports.minigrad._core.graph.capi import call2, call3, is_c_contiguous, recycle, reference_count
 from cython.cimports.minigrad._core.graph.metadata import DType, dtype_of
 from cython.cimports.minigrad._core.graph.node import Node
 from cython.cimports.minigrad._core.graph.tensor import wrap
@@ -163,9 +163,10 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         if e is None and f is None:
             return False
     check_memory(target)
-    kernel = target._meta.backend.table[op.kernel]
+    kernel = target._meta.backend.in_place[op.kernel]
     array = None
-    if type(target._array) is ndarray or not getattr(kernel, "in_place", False):
+    if kernel is None:
+        kernel = target._meta.backend.table[op.kernel]
         try:
             array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
         except (MemoryError, OverflowError):
@@ -231,14 +232,21 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
               state: State, kernel=None) -> object:
     """Write the numbers of `array` to `target`. If `node` is given, make it target's grad_fn, for `op(*args)`.
 
-    If `kernel` is given, it computes the numbers directly into `target`. Kernels of a GPU can do this, and so move 12 bytes
-    instead of 20 for a float32. If `array` and `kernel` are both None, an interceptor runs the op and writes.
+    If `kernel` is given, it computes the numbers directly into `target`, and so moves 12 bytes instead of 20 for a float32. If
+    `array` and `kernel` are both None, an interceptor runs the op and writes.
     """
     if node is not None:
         save_inputs(node, target, args, state)
     if kernel is not None:
-        kernel(*[to_kernel_argument(x) for x in args], target._array)
+        first = to_kernel_argument(args[0])
         target.shared_counter().bump(op.name)
+        try:
+            if len(args) == 1:
+                call2(kernel, first, target._array)
+            else:
+                call3(kernel, first, to_kernel_argument(args[1]), target._array)
+        except (ValueError, IndexError, MemoryError, OverflowError) as error:
+            raise translate_kernel_error(op.name, error) from None
     elif array is None:
         redispatch(op, state, args, True)
     else:
@@ -279,8 +287,9 @@ def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
         if shape != target._meta.shape:
             raise size_error(target, shape)
         kernel = target._meta.backend.table[op.kernel]
-        if type(target._array) is not ndarray and getattr(kernel, "in_place", False) and all_have_dtype(args, dtype):
-            return kernel
+        if (type(target._array) is not ndarray and target._meta.backend.in_place[op.kernel] is not None
+                and all_have_dtype(args, dtype)):
+            return target._meta.backend.in_place[op.kernel]
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
         return kernel(*arrays)

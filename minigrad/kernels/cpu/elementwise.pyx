@@ -56,9 +56,12 @@ cdef enum:
     FEW = 8     # elements up to which libm's functions are as fast as NumPy's loops
 
 
-cdef object run(int op, int kind, int layout, ndarray like, char *x, char *y):
-    """z = x op y in the shape of `like`."""
-    cdef ndarray z = fresh(ndim(like), dims(like), typenum(like))
+cdef inline ndarray fresh_like(ndarray x):
+    return fresh(ndim(x), dims(x), typenum(x))
+
+
+cdef object run(int op, int kind, int layout, ndarray z, char *x, char *y):
+    """z = x op y"""
     cdef Py_ssize_t n = size(z)
     cdef mg_binary loop = mg_binary_loops[op][kind][layout]
     cdef char *r = data(z)
@@ -212,13 +215,13 @@ cdef object binary(int op, object x, object y, str twin):
             b = <ndarray>y
             if easy(y) == kind:
                 if ndim(a) == ndim(b) and same_dims(dims(a), dims(b), ndim(a)):
-                    return run(op, kind, VV, a, data(a), data(b))
+                    return run(op, kind, VV, fresh_like(a), data(a), data(b))
                 if ndim(b) == 0:
-                    return run(op, kind, VS, a, data(a), data(b))
+                    return run(op, kind, VS, fresh_like(a), data(a), data(b))
                 if ndim(a) == 0:
-                    return run(op, kind, SV, b, data(a), data(b))
+                    return run(op, kind, SV, fresh_like(b), data(a), data(b))
         elif is_number(y):
-            return run(op, kind, VS, a, data(a), write_number(y, kind, &number))
+            return run(op, kind, VS, fresh_like(a), data(a), write_number(y, kind, &number))
     kind = kind_of(y) if is_number(x) else kind_of(x)
     if kind >= 0 and (is_number(x) or is_number(y) or kind_of(y) == kind):
         z = spread(op, kind, x, y, None)
@@ -229,18 +232,16 @@ cdef object binary(int op, object x, object y, str twin):
 
 cdef object unary(int op, object x, str twin):
     cdef int kind = easy(x)
-    cdef ndarray z
-    cdef Py_ssize_t n
-    cdef mg_unary loop
-    cdef char *p
-    cdef char *r
     if kind < 0:
         return getattr(numpy_ref, twin)(x)
-    z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
-    n = size(z)
-    loop = mg_unary_loops[op][kind]
-    p = data(<ndarray>x)
-    r = data(z)
+    return run_unary(op, kind, <ndarray>x, fresh_like(<ndarray>x))
+
+
+cdef object run_unary(int op, int kind, ndarray x, ndarray z):
+    cdef Py_ssize_t n = size(z)
+    cdef mg_unary loop = mg_unary_loops[op][kind]
+    cdef char *p = data(x)
+    cdef char *r = data(z)
     if n < MG_PARALLEL:
         loop(p, r, n)
     else:
@@ -290,16 +291,15 @@ cdef void call_loop(int op, int kind, char *x, char *z, npy_intp n) noexcept nog
 
 cdef object function(int op, object x, str twin):
     cdef int kind = easy(x)
-    cdef ndarray z
-    cdef char *p
-    cdef char *r
-    cdef npy_intp n
     if kind < 0:
         return getattr(numpy_ref, twin)(x)
-    z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
-    n = size(z)
-    p = data(<ndarray>x)
-    r = data(z)
+    return run_function(op, kind, <ndarray>x, fresh_like(<ndarray>x))
+
+
+cdef object run_function(int op, int kind, ndarray x, ndarray z):
+    cdef npy_intp n = size(z)
+    cdef char *p = data(x)
+    cdef char *r = data(z)
     if n < MG_PARALLEL:
         call_loop(op, kind, p, r, n)
     else:
@@ -449,6 +449,76 @@ def tanh(x):
 
 def sigmoid(x):
     return unary(MG_U_sigmoid, x, "sigmoid")
+
+
+# ---- results in given memory ------------------------------------------------------------------------------------------
+# The attribute `in_place` of a kernel: see KERNEL_ATTRIBUTES in contract.py.
+
+
+# Whether a loop may write to `out` while it reads x, both row-major arrays of this kind and of one shape: they are the same array, or
+# have no memory in common.
+cdef bint loop_fits(object x, object out, int kind) noexcept:
+    cdef ndarray a, z
+    if x is out:
+        return True
+    if easy(x) != kind:
+        return False
+    a, z = <ndarray>x, <ndarray>out
+    return (ndim(a) == ndim(z) and same_dims(dims(a), dims(z), ndim(a))
+            and (data(a) + cnp.PyArray_NBYTES(a) <= data(z) or data(z) + cnp.PyArray_NBYTES(z) <= data(a)))
+
+
+cdef inline int writable(object out) noexcept:
+    """`easy`, for an array to write to."""
+    return easy(out) if type(out) is ndarray and has_flags(<ndarray>out, cnp.NPY_ARRAY_WRITEABLE) else -1
+
+
+def binary_in_place(kernel, int op):
+    def in_place(x, y, out):
+        cdef int kind = writable(out)
+        cdef Element number
+        if kind >= 0 and loop_fits(x, out, kind):
+            if is_number(y):
+                return run(op, kind, VS, <ndarray>out, data(<ndarray>x), write_number(y, kind, &number))
+            if loop_fits(y, out, kind):
+                return run(op, kind, VV, <ndarray>out, data(<ndarray>x), data(<ndarray>y))
+        numpy_ref.copy_(out, kernel(x, y))
+    return in_place
+
+
+def unary_in_place(kernel, int op):
+    def in_place(x, out):
+        cdef int kind = writable(out)
+        if kind >= 0 and loop_fits(x, out, kind):
+            return run_unary(op, kind, <ndarray>x, <ndarray>out)
+        numpy_ref.copy_(out, kernel(x))
+    return in_place
+
+
+def function_in_place(kernel, int op):
+    def in_place(x, out):
+        cdef int kind = writable(out)
+        if kind >= 0 and loop_fits(x, out, kind):
+            return run_function(op, kind, <ndarray>x, <ndarray>out)
+        numpy_ref.copy_(out, kernel(x))
+    return in_place
+
+
+for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, MG_B_mul), (div, MG_B_div), (maximum, MG_B_maximum),
+                     (minimum, MG_B_minimum), (relu_backward, MG_B_relu_backward), (sigmoid_backward, MG_B_sigmoid_backward),
+                     (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),
+                     (gelu_tanh_backward, MG_B_gelu_tanh_backward), (silu_backward, MG_B_silu_backward),
+                     (mish_backward, MG_B_mish_backward)]:
+    kernel_.in_place = binary_in_place(kernel_, op_)
+for kernel_, op_ in [(neg, MG_U_neg), (sqrt, MG_U_sqrt), (rsqrt, MG_U_rsqrt), (reciprocal, MG_U_reciprocal), (abs, MG_U_abs),
+                     (relu, MG_U_relu), (erf, MG_U_erf), (sigmoid, MG_U_sigmoid), (gelu, MG_U_gelu), (gelu_tanh, MG_U_gelu_tanh),
+                     (silu, MG_U_silu), (mish, MG_U_mish)]:
+    kernel_.in_place = unary_in_place(kernel_, op_)
+for kernel_, op_ in [(exp, MG_L_exp), (log, MG_L_log), (log1p, MG_L_log1p), (sin, MG_L_sin), (cos, MG_L_cos), (tanh, MG_L_tanh)]:
+    kernel_.in_place = function_in_place(kernel_, op_)
+
+
+# ---- sums into given memory -------------------------------------------------------------------------------------------
 
 
 cdef void add_into(char *x, char *y, Py_ssize_t n, int kind) noexcept:

@@ -281,9 +281,9 @@ def make_binary(name, expression):
 
 
 def name_kernel(kernel, name, expression):
-    """Give `kernel` a name. `in_place` says whether its `out` may be an operand; _core/mutation/inplace.py reads it."""
+    """Give `kernel` a name, and the attribute `in_place` of the contract if its `out` may be an operand."""
     kernel.__name__ = kernel.__qualname__ = name
-    kernel.in_place = expression.gives == "same"
+    kernel.in_place = kernel if expression.gives == "same" else None
     return kernel
 
 
