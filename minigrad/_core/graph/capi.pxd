@@ -134,6 +134,7 @@ cdef extern from *:
     }
 
     /* A weak reference to an object, and the object of one, or None. A call through Python takes five times as long. */
+    static inline int mg_has_weak_reference(PyObject *o) { return *PyObject_GET_WEAKREFS_LISTPTR(o) != NULL; }
     static inline PyObject *mg_weak_reference(PyObject *o) { return PyWeakref_NewRef(o, NULL); }
     static inline PyObject *mg_referent(PyObject *reference) {
         PyObject *o;
@@ -150,6 +151,7 @@ cdef extern from *:
 
     #endif
     """
+    bint has_weak_reference "mg_has_weak_reference"(object o)
     object weak_reference "mg_weak_reference"(object o)
     object referent "mg_referent"(object reference)
     unsigned long long thread_id "mg_thread_id"()

@@ -5,6 +5,7 @@ Compiled, ``capi.pxd`` supplies them as inline C, and this file is not used. Int
 
 import sys
 from _thread import get_ident
+from weakref import getweakrefcount
 from weakref import ref as weak_reference
 
 from minigrad._core.graph.locks import registering
@@ -27,6 +28,7 @@ __all__ = [
     "find_recycler",
     "has_shape",
     "has_type",
+    "has_weak_reference",
     "inherit_dealloc",
     "inherit_number_slots",
     "is_c_contiguous",
@@ -159,6 +161,11 @@ def _alone():
 # Python 3.14, which lends some arguments instead of counting them.
 _made_by_the_call = 0
 _made_by_the_call = _alone() - 1
+
+
+def has_weak_reference(o):
+    """Whether there is a weak reference to `o`."""
+    return getweakrefcount(o) > 0
 
 
 def referent(reference):

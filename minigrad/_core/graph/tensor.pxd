@@ -31,6 +31,7 @@ cdef class TensorBase:
     cdef int _output_number
     cdef flag _leaf_requires_grad
     cdef flag _inference
+    cdef flag _lent
     cdef unsigned char _creation
     cdef Py_ssize_t _base_version
     cdef TensorBase _view_base

@@ -7,6 +7,7 @@
     _leaf_requires_grad
                     the flag that the user set
     _inference      whether it was made in inference mode
+    _lent           whether the next op on it may overwrite it: Note [Lending a gradient] in op_node.py
     _view_base, _base_version, _creation
                     view: its base, which is not a view itself; the version at which its node was made; how it was made, a
                     `CreationMeta` (record/apply.py)
@@ -126,6 +127,7 @@ class TensorBase:
         self._output_number = 0
         self._leaf_requires_grad = False
         self._inference = False
+        self._lent = False
         self._view_base = None
         self._base_version = 0
         self._creation = 0

@@ -18,7 +18,16 @@ Mirrors the generated ``torch/csrc/autograd/generated/VariableType.cpp``. Read n
 import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
-from cython.cimports.minigrad._core.graph.capi import call_rest, call_rest2, try_call1, try_call2, try_call_rest, try_call_rest2
+from cython.cimports.minigrad._core.graph.capi import (
+    call2,
+    call3,
+    call_rest,
+    call_rest2,
+    try_call1,
+    try_call2,
+    try_call_rest,
+    try_call_rest2,
+)
 from cython.cimports.minigrad._core.graph.metadata import Backend, Device, DType, backend_of, meta_of
 from cython.cimports.minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
@@ -78,6 +87,10 @@ def on_two_tensors(op: Primitive, state: State, a: TensorBase, b: TensorBase) ->
     if not a._meta.dtype.is_floating_point or not (same or (a._meta.dtype is b._meta.dtype
                                                             and a._meta.backend is b._meta.backend)):
         return apply_mixed(op, state, (a, b))
+    if a._lent and same and a._meta.backend.in_place[op.kernel] is not None:
+        a._lent = False
+        call3(a._meta.backend.in_place[op.kernel], a._array, b._array, a._array)
+        return a
     array = try_call2(a._meta.backend.table[op.kernel], a._array, b._array)
     if array is None:
         return apply_mixed(op, state, (a, b))      # raises the error
@@ -93,6 +106,10 @@ def on_two_tensors(op: Primitive, state: State, a: TensorBase, b: TensorBase) ->
 @cython.cfunc
 def on_number(op: Primitive, state: State, a: TensorBase, number) -> object:
     """`binary` for a tensor and a Python number."""
+    if a._lent and op.result is None and a._meta.backend.in_place[op.kernel] is not None:
+        a._lent = False
+        call3(a._meta.backend.in_place[op.kernel], a._array, number, a._array)
+        return a
     array = try_call2(a._meta.backend.table[op.kernel], a._array, number)
     if array is None:
         return apply_mixed(op, state, (a, number))
@@ -130,6 +147,10 @@ def unary(op, x):
     if state.fast_path and is_plain(x):
         a = cython.cast(TensorBase, x)
         if a._meta.dtype.is_floating_point and op.result is None:
+            if a._lent and a._meta.backend.in_place[op.kernel] is not None:
+                a._lent = False
+                call2(a._meta.backend.in_place[op.kernel], a._array, a._array)
+                return a
             array = try_call1(a._meta.backend.table[op.kernel], a._array)
             if array is None:
                 return apply_mixed(op, state, (x,))

@@ -13,6 +13,7 @@ cdef class Plan:
     cdef bint simple
     cdef readonly bint single
     cdef bint second_first
+    cdef bint lends
     cdef tuple order
     cdef long long active
     cdef int inputs

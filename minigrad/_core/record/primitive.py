@@ -141,6 +141,7 @@ class Plan:
         for i in range(len(formulas)):
             if formulas[i] is not None:
                 self.active |= cython.cast(cython.longlong, 1) << i
+        self.lends = getattr(op.rule, "reads_g_once", False)
         self.simple = self.joint is None and len(names) <= 3 and op.inputs <= 2
         # PyTorch runs the formulas in the order of their inputs' names. The order matters under create_graph: the formula that
         # runs first makes the earlier nodes, and a second backward runs the later nodes first.
