@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minigrad.kernels import CPU, numpy_ref
+from minigrad.kernels.contract import CONTRACT
 
 BINARY = ["add", "sub", "rsub", "mul", "div", "maximum", "minimum", "eq", "ne", "lt", "le", "gt", "ge"]
 
@@ -95,3 +96,55 @@ def test_add_in_place_of_a_part_of_itself():
 def test_add_in_place_keeps_the_shape(x, y):
     with pytest.raises(ValueError):
         CPU.add_(np.ones(x), np.ones(y))
+
+
+# ---- results in given memory ---------------------------------------------------------------------------------
+
+IN_PLACE = [name for name, signature in CONTRACT.items() if getattr(getattr(CPU, name), "in_place", None) is not None]
+
+
+def places(shape, dtype):
+    """(x, y, out) of one shape: apart, in the same memory, overlapping in part, with gaps, by columns."""
+    def numbers():
+        return np.random.default_rng(0).uniform(0.1, 0.9, shape).astype(dtype)
+    yield numbers(), numbers() / 2, numbers()
+    x, y = numbers(), numbers() / 2
+    yield x, y, x
+    x, y = numbers(), numbers() / 2
+    yield x, y, y
+    x = numbers()
+    yield x, x, x
+    long = np.concatenate([numbers(), numbers() / 2])
+    n = len(long) // 2
+    yield long[:n], long[1:n + 1], long[2:n + 2]
+    yield long[2:n + 2], long[1:n + 1], long[:n]
+    wide = np.repeat(numbers(), 2, axis=-1)
+    yield wide[..., ::2], numbers(), wide[..., ::2]
+    x = np.asfortranarray(numbers())
+    yield x, numbers(), x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_results_in_given_memory(name, dtype):
+    """They are those in new memory, also if `out` is an operand or overlaps one in part. Other layouts have other last digits."""
+    kernel, rtol = getattr(CPU, name), {"float16": 4e-3, "float32": 4e-6, "float64": 1e-13}[dtype]
+    for shape in ((4,), (3, 5), (40, 3), (70000,)):
+        for x, y, out in places(shape, dtype):
+            args = (x,) if len(CONTRACT[name].arguments.split(",")) == 1 else (x, y)
+            expected = kernel(*[np.array(a) for a in args])
+            kernel.in_place(*args, out)
+            np.testing.assert_allclose(out, expected, rtol=rtol, atol=rtol / 10)
+        if name in BINARY:
+            x = np.array(args[0])
+            expected = kernel(np.array(x), 0.5)
+            kernel.in_place(x, 0.5, x)
+            np.testing.assert_allclose(x, expected, rtol=rtol, atol=rtol / 10)
+
+
+def test_read_only_memory_is_not_written_to():
+    x = np.ones(3, np.float32)
+    x.flags.writeable = False
+    for name in {"mul", "neg", "exp"} & set(IN_PLACE):
+        with pytest.raises(ValueError):
+            getattr(CPU, name).in_place(*(np.ones(3, np.float32),) * (1 + (name == "mul")), x)

@@ -239,6 +239,7 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
         save_inputs(node, target, args, state)
     if kernel is not None:
         first = to_kernel_argument(args[0])
+        target.shared_counter().bump(op.name)
         try:
             if len(args) == 1:
                 call2(kernel, first, target._array)
@@ -246,7 +247,6 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
                 call3(kernel, first, to_kernel_argument(args[1]), target._array)
         except (ValueError, IndexError, MemoryError, OverflowError) as error:
             raise translate_kernel_error(op.name, error) from None
-        target.shared_counter().bump(op.name)
     elif array is None:
         redispatch(op, state, args, True)
     else:
