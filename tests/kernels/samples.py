@@ -362,6 +362,8 @@ sample("glu", "of nothing", (0, 4), dtypes=FLOATS, after=lambda x: (x, 1))
 sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
 sample("cat", "three", (2, 3, 2), (1, 3, 2), (0, 3, 2), dtypes=EVERY, after=lambda x, y, z: ([x, y, z], 0))
 sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))
+for _shape, _dim in [((), 0), ((3,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 0), 1)]:
+    sample("stack", f"three {_shape} {_dim}", _shape, _shape, _shape, after=lambda x, y, z, d=_dim: ([x, y, z], d))
 INDEX = np.array([[0, 1, 1], [2, 0, 2]])
 sample("gather", "2-d", (2, 3), dtypes=REAL, after=lambda x: (x, 1, INDEX))
 sample("scatter_add", "2-d", (2, 3), (2, 3), dtypes=REAL, after=lambda x, y: (x, 1, INDEX, y))
