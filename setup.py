@@ -130,7 +130,7 @@ def extensions():
         Extension(
             ".".join(path.with_suffix("").parts), [str(path)],
             include_dirs=[numpy.get_include(), "minigrad/_capi", "minigrad/kernels/cpu"],
-            depends=[*[f"minigrad/_capi/{name}.h" for name in ("internals", "memory", "nodes", "tensors")],
+            depends=[*[f"minigrad/_capi/{name}.h" for name in ("accumulators", "internals", "memory", "nodes", "tensors")],
                      *(["minigrad/_capi/calls.h"] if path.stem == "keywords" else []),
                      *(sorted(map(str, Path("minigrad/kernels/cpu").glob("*.h"))) if path.suffix == ".pyx" else [])],
             # NumPy 2.0 is the oldest that minigrad accepts, so its headers should be enough, and all that they declare is used.

@@ -23,8 +23,7 @@ static destructor mg_node_dealloc;      /* how Cython frees the nodes of the kep
 
 static inline PyObject **mg_node_link(PyObject *o) { return &((MG_NODE *)o)->__weakref__; }
 
-static inline void mg_empty_node(PyObject *o) {
-    MG_NODE *node = (MG_NODE *)o;
+static inline void mg_empty_fields(MG_NODE *node) {
     MG_EMPTY(node->saved0);
     MG_EMPTY(node->saved1);
     MG_EMPTY(node->saved2);
@@ -41,6 +40,10 @@ static inline void mg_empty_node(PyObject *o) {
     node->task = node->sequence = 0;
     node->edges = node->dependencies = node->version0 = node->version1 = node->version2 = 0;
     node->interior = node->freed = node->needed = node->hooked = 0;
+}
+
+static inline void mg_empty_node(PyObject *o) {
+    mg_empty_fields((MG_NODE *)o);
     if (!mg_keep(&mg_nodes, o)) mg_node_dealloc(o);
 }
 

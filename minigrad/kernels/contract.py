@@ -187,6 +187,8 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "contiguous": ("x", "whether x is row-major and without gaps"),
     # reductions over the tuple of dimensions `dims`
     "sum": ("x, dims, keepdim", "sum"),
+    "sum_to": ("x, shape", "x summed to `shape`, which broadcasts to the shape of x: the adjoint of broadcasting"),
+    "mean": ("x, dims, keepdim", "sum over n, the number of elements that it adds up; nan if n is 0"),
     "prod": ("x, dims, keepdim", "product"),
     "amax": ("x, dims, keepdim", "largest element; nan if one is nan"),
     "amin": ("x, dims, keepdim", "smallest element; nan if one is nan"),

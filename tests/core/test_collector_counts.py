@@ -184,3 +184,51 @@ def test_cycles_do_not_pile_up():
         alive += 1
         most = max(most, alive)
     assert most < 1500
+
+
+def accumulator_of(leaf):
+    return (leaf * 2).grad_fn.next_functions[0][0]
+
+
+def test_fields_of_accumulators_start_empty():
+    """The node that adds up a leaf's gradient is made of a dead one too."""
+    for _ in range(3):
+        x = mg.ones(3, requires_grad=True)
+        node = accumulator_of(x)
+        node.register_hook(lambda *grads: None)
+        node.register_prehook(lambda grads: None)
+        node.metadata["note"] = x
+        y = (x * 2).sum() + (x * 3).sum()
+        y.backward(retain_graph=True)
+        y.backward()
+        assert x.grad.tolist() == [10, 10, 10] and accumulator_of(x) is node and node.variable is x
+        died, of_node = weakref.ref(x), weakref.ref(node)
+        node.metadata.clear()
+        del x, y, node
+        assert died() is None and of_node() is None
+        z = mg.ones((), requires_grad=True)
+        node = accumulator_of(z)
+        assert node.variable is z and node.metadata == {} and weakref.getweakrefs(node) == [weakref.ref(node)]
+        (z * 5).backward()
+        assert z.grad.item() == 5 and node.next_functions == ()
+
+
+def test_more_accumulators_than_are_kept():
+    leaves = [mg.ones((), requires_grad=True) for _ in range(33_000)]
+    for _ in range(2):
+        nodes = [accumulator_of(leaf) for leaf in leaves]
+        assert all(node.variable is leaf for node, leaf in zip(nodes, leaves))
+        del nodes
+
+
+def test_a_subclass_of_accumulators():
+    """Its instances are not made of dead ones, and none of them becomes an AccumulateGrad."""
+    cls = type(accumulator_of(mg.ones(2, requires_grad=True)))
+    made = type("Named", (cls,), {})
+    for _ in range(5):
+        node = made()
+        node.note = [node]
+        del node
+    gc.collect()
+    x = mg.ones(2, requires_grad=True)
+    assert type(accumulator_of(x)) is cls

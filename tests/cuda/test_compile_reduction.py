@@ -14,6 +14,7 @@ FLOATS = ["float16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 EVERY = [*FLOATS, *COMPLEX, "int64", "int32", "uint8", "bool"]
 CASES = [("sum", reduction.sums, EVERY), ("prod", reduction.products, EVERY),
+         ("mean", reduction.means, [*FLOATS, *COMPLEX]),
          ("amax", lambda kind: reduction.extremes(kind, True), ["float16", "float32", "int64", "uint8", "bool"]),
          ("amin", lambda kind: reduction.extremes(kind, False), ["float32", "float64", "int32"]),
          ("var", reduction.moments, [*FLOATS, *COMPLEX]), ("logsumexp", reduction.exponentials, FLOATS)]

@@ -233,15 +233,25 @@ for (_shape, _dims), _keep in itertools.product(REDUCED, (False, True)):
     for _kind in ("any", "special"):
         sample("var", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, 1, k))
         sample("logsumexp", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
+        sample("mean", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=(*FLOATS, "float16"),
+               after=lambda x, d=_dims, k=_keep: (x, d, k))
     if 0 not in _shape:
         for _kind in ("any", "special"):
             sample("argmax argmin", f"{_shape} {_dims[0]} {_keep} {_kind}", (_shape, _kind), dtypes=REAL,
                    after=lambda x, d=_dims[0], k=_keep: (x, d, k))
 for _shape in ((3, 0), (0,)):
     sample("sum prod", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), False))
+    sample("mean", f"of nothing {_shape}", _shape, dtypes=FLOATS, after=lambda x: (x, (x.ndim - 1,), False))
     sample("var", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), 1, False))
     sample("logsumexp", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), False))
 sample("sum", "0-d", (), after=lambda x: (x, (), False))
+sample("mean", "0-d", (), dtypes=FLOATS, after=lambda x: (x, (), False))
+for _shape, _to in [((5,), ()), ((5,), (1,)), ((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), (2, 1)), ((2, 3), (1, 1)), ((2, 3), ()),
+                    ((2, 3, 4), (3, 4)), ((2, 3, 4), (3, 1)), ((2, 3, 4), (2, 1, 4)), ((2, 3, 4), (1, 3, 1)), ((2, 3, 4), (1,)),
+                    ((1, 3), (3,)), ((1, 1), ()), ((3, 0), (0,)), ((3, 0), (3, 1)), ((0, 3), (1, 3)), ((130, 70), (70,)),
+                    ((130, 70), (130, 1)), ((2, 3), (2, 3))]:
+    for _kind in ("any", "special"):
+        sample("sum_to", f"{_shape} {_to} {_kind}", (_shape, _kind), dtypes=REAL, after=lambda x, t=_to: (x, t))
 sample("argmax argmin", "all", (2, 3), after=lambda x: (x, None, False))
 for _dims in ((0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2), (0, 2)):
     sample("amax amin", f"long {_dims}", ((3, 40, 35), "special"), dtypes=REAL, after=lambda x, d=_dims: (x, d, False))
@@ -352,6 +362,8 @@ sample("glu", "of nothing", (0, 4), dtypes=FLOATS, after=lambda x: (x, 1))
 sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
 sample("cat", "three", (2, 3, 2), (1, 3, 2), (0, 3, 2), dtypes=EVERY, after=lambda x, y, z: ([x, y, z], 0))
 sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))
+for _shape, _dim in [((), 0), ((3,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 0), 1)]:
+    sample("stack", f"three {_shape} {_dim}", _shape, _shape, _shape, after=lambda x, y, z, d=_dim: ([x, y, z], d))
 INDEX = np.array([[0, 1, 1], [2, 0, 2]])
 sample("gather", "2-d", (2, 3), dtypes=REAL, after=lambda x: (x, 1, INDEX))
 sample("scatter_add", "2-d", (2, 3), (2, 3), dtypes=REAL, after=lambda x, y: (x, 1, INDEX, y))

@@ -11,7 +11,10 @@ Mirrors validate_outputs of ``torch/csrc/autograd/engine.cpp`` and ``input_metad
 """
 
 import cython
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.capi import call2
+from cython.cimports.minigrad._core.graph.metadata import meta_of
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_plain, wrap
+from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 
 from minigrad._core.graph.metadata import Meta
@@ -43,14 +46,17 @@ def has_mixed_operands(node: Node) -> cython.bint:
 def cast_gradient(grad, meta, node, index):
     """Convert `grad` to the shape and dtype of `meta`. It is result `index` of `node`, or comes from the caller if that is None."""
     found: Meta = cython.cast(TensorBase, grad)._meta
-    if found.shape != meta.shape:
+    if found.numel != meta.numel or found.shape != meta.shape:
         if not is_expandable(meta.shape, found.shape):
             raise AutogradError(
                 "MG-E106", f"{producer_name(node)} returned an invalid gradient at index {index} - got {list(found.shape)} but "
                 f"expected shape compatible with {list(meta.shape)}",
                 expected=describe_meta(meta), found=describe_meta(found),
                 fix="the gradient of a tensor has the shape of that tensor")
-        grad = upcalls.sum_to(grad, meta.shape)
+        grad = sum_to(grad, meta)
+        found = cython.cast(TensorBase, grad)._meta
+        if found is meta:
+            return grad
     if found.dtype is not meta.dtype and meta.dtype is not None:
         if not found.dtype.is_floating_point and found.dtype.is_complex != meta.dtype.is_complex:
             raise AutogradError(
@@ -63,6 +69,17 @@ def cast_gradient(grad, meta, node, index):
             "MG-E106", f"{producer_name(node)} returned an invalid gradient at index {index} - expected device {meta.device} but "
             f"got {found.device}")
     return grad
+
+
+@cython.cfunc
+def sum_to(grad: TensorBase, meta: Meta) -> object:
+    """`grad` summed to the shape of `meta`. Without a mode that records or watches ops, this is one call of a kernel."""
+    state = current()
+    if state.grad_enabled or not state.fast_path or not is_plain(grad):
+        return upcalls.sum_to(grad, meta.shape)
+    found: Meta = grad._meta
+    array = call2(found.backend.sum_to, grad._array, meta.shape)
+    return wrap(array, meta if found.dtype is meta.dtype and found.device is meta.device else meta_of(array, found.device))
 
 
 @cython.cfunc

@@ -1,3 +1,5 @@
+# cython: preliminary_late_includes_cy28=True
+# The header at the end names the fields of a class that is declared above it, so it is included after the classes.
 from minigrad._core.graph.metadata cimport DType, Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.tensor cimport TensorBase
@@ -12,3 +14,7 @@ cpdef Node grad_accumulator(TensorBase leaf)
 cdef Node gradient_edge(TensorBase tensor)
 cdef Meta gradient_meta(TensorBase leaf)
 cdef object choose_grad_dtype(TensorBase leaf, DType dtype)
+
+cdef extern from "accumulators.h":
+    void keep_accumulators "mg_keep_accumulators"(type cls)
+    AccumulateGrad allocate_accumulator "mg_allocate_accumulator"(type cls, object empty)

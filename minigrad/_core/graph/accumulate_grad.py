@@ -42,11 +42,15 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradError, ShapeError
 
+if not cython.compiled:     # compiled, these are in _capi/accumulators.h
+    from minigrad._core.graph.capi import allocate_accumulator, keep_accumulators
+
 # How many references the gradient has while `compute` runs, if only the engine holds it: ownership.py.
 SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
 # The sequence number of every AccumulateGrad. It is the largest number, so a leaf takes its gradient as soon as that is
 # complete, and the engine can free the buffer.
 LAST = 0xFFFFFFFFFFFFFFFF
+LAST_SEQUENCE = cython.declare(cython.ulonglong, LAST)      # the same as a C number
 # What happened to a gradient, and the name of that in the record.
 IN_PLACE, STOLEN, COPIED = cython.declare(cython.int, 0), cython.declare(cython.int, 1), cython.declare(cython.int, 2)
 HOW = ("in place", "stolen", "copied")
@@ -184,6 +188,10 @@ def lock_accumulation(node: AccumulateGrad) -> object:
     return node.lock
 
 
+_EMPTY = cython.declare(tuple, ())
+keep_accumulators(AccumulateGrad)
+
+
 def set_sole_owner(count):
     """Set SOLE_OWNER."""
     global SOLE_OWNER
@@ -295,11 +303,11 @@ def find_accumulator(leaf):
 @cython.cfunc
 def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     """Make the node for `leaf`. If another thread has made one meanwhile, return that."""
-    node: AccumulateGrad = AccumulateGrad.__new__(AccumulateGrad) if cython.compiled else AccumulateGrad()
+    node: AccumulateGrad = allocate_accumulator(AccumulateGrad, _EMPTY)
     extra = leaf.extras()
     node.variable = leaf
     node.meta = gradient_meta(leaf)
-    node.sequence = LAST
+    node.sequence = LAST_SEQUENCE
     node.hooked = bool(extra.hooks) or bool(extra.post_accumulate_hooks)
     reference = weak_reference(node)
     other = None if extra.accumulator is None else referent(extra.accumulator)

@@ -12,6 +12,7 @@ from minigrad._core.graph.locks import registering
 
 __all__ = [
     "allocate",
+    "allocate_accumulator",
     "allocate_node",
     "allocate_tensor",
     "as_tuple",
@@ -35,6 +36,7 @@ __all__ = [
     "inherit_number_slots",
     "is_c_contiguous",
     "is_part_of",
+    "keep_accumulators",
     "keep_instances",
     "keep_nodes",
     "named_subclass",
@@ -143,6 +145,15 @@ def allocate_node(base, cls, empty):
 
 
 def keep_nodes(cls):
+    """Make the instances of `cls` from dead ones. Interpreted, there is nothing to do."""
+
+
+def allocate_accumulator(cls, empty):
+    """An AccumulateGrad without a leaf."""
+    return cls()
+
+
+def keep_accumulators(cls):
     """Make the instances of `cls` from dead ones. Interpreted, there is nothing to do."""
 
 

@@ -20,6 +20,7 @@ cdef class Backend:
     cdef readonly object copy
     cdef readonly object copy_
     cdef readonly object view
+    cdef readonly object sum_to
     cdef readonly object geometry
     cdef readonly object as_strided
     cdef readonly object as_strided_scatter

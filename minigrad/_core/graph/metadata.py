@@ -239,7 +239,7 @@ class Backend:
         self.kernels = None
         self.table = []
         self.in_place = []          # by number: a kernel's function that writes its result to a given array, or None
-        self.accumulate = self.copy = self.copy_ = self.view = None
+        self.accumulate = self.copy = self.copy_ = self.view = self.sum_to = None
         self.geometry = self.as_strided = self.as_strided_scatter = None
         self.recycle = None         # a capsule with the function that takes unused arrays back into the pool, or None
         self.recycler = find_recycler(None)     # the address of that function
@@ -255,6 +255,7 @@ class Backend:
         self.in_place = kernels.in_place
         self.accumulate, self.copy, self.copy_, self.view = kernels.accumulate, kernels.copy, kernels.copy_, kernels.view
         self.geometry, self.as_strided, self.as_strided_scatter = kernels.geometry, kernels.as_strided, kernels.as_strided_scatter
+        self.sum_to = kernels.sum_to
         self.recycle = kernels.recycle
         self.recycler = find_recycler(kernels.recycle)
         return before

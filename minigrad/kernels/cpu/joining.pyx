@@ -58,3 +58,22 @@ def cat(xs, int dim):
             copy_into(strided(z, n, d, strides(z), p), x)
         p += width
     return z
+
+
+def stack(xs, int dim):
+    """`cat` of views with a new dimension of size 1."""
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp s[MOST_DIMS]
+    cdef list views = []
+    cdef ndarray x
+    cdef int i, n
+    for y in xs:
+        x = <ndarray?>y
+        n = ndim(x)
+        if not 0 <= dim <= n or n == MOST_DIMS:
+            return numpy_ref.stack(xs, dim)
+        for i in range(n + 1):
+            d[i] = 1 if i == dim else dims(x)[i - (i > dim)]
+            s[i] = cnp.PyArray_ITEMSIZE(x) if i == dim else strides(x)[i - (i > dim)]
+        views.append(strided(x, n + 1, d, s, data(x)))
+    return cat(views, dim)

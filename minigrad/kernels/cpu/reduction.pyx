@@ -121,12 +121,11 @@ def logsumexp(x, reduced, keepdim):
     return numpy_ref.logsumexp(x, reduced, keepdim) if z is None else z
 
 
-cdef object sum_of_whole(object x, object reduced, object keepdim):
+cdef object sum_of_whole(object x, Geometry *g):
     """The sum of row-major int64 numbers, or None."""
     cdef cnp.int64_t *p = indices(x)
-    cdef Geometry g
     cdef ndarray z
-    if p == NULL or not divide(<ndarray>x, reduced, keepdim, &g):
+    if p == NULL:
         return None
     z = empty(g.nd, g.dims, cnp.NPY_INT64, 0)
     cdef cnp.int64_t *r = <cnp.int64_t *>data(z)
@@ -158,60 +157,90 @@ cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t 
         sum_block(<double *>x, <double *>z, outer, n, inner)
 
 
-def sum(x, reduced, keepdim):
-    cdef int kind = easy(x), i, k, nd, dim
-    cdef tuple axes = <tuple>reduced if type(reduced) is tuple else tuple(reduced)
-    cdef Py_ssize_t n_reduced = len(axes)
-    cdef ndarray a, z
-    cdef npy_intp d[MOST_DIMS]
-    cdef Py_ssize_t outer = 1, n = 1, inner = 1
+cdef object sum_of(object x, Geometry *g):
+    """The sum of float numbers, or None if NumPy has to do it."""
+    cdef bint turned = False
+    cdef Py_ssize_t outer = g.outer, inner = g.inner
     cdef double room[SMALL]
     cdef char *numbers
     cdef char *result
-    cdef int kept = 0
-    cdef bint turned = kind < 0 and is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
-    if (kind < 0 and not turned and not small_and_strided(x)) or n_reduced == 0:
-        whole = sum_of_whole(x, reduced, keepdim)
-        return numpy_ref.sum(x, reduced, keepdim) if whole is None else whole
+    cdef ndarray a, z
+    cdef int i, kept = 0
+    if easy(x) < 0:
+        turned = is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
+        if not turned and not small_and_strided(x):
+            return None
     a = <ndarray>x
-    nd = ndim(a)
-    cdef int first = axes[0], last = axes[n_reduced - 1]
-    if last - first + 1 != n_reduced or first < 0 or last >= nd:
-        return numpy_ref.sum(x, reduced, keepdim)
-    for k in range(n_reduced):
-        dim = axes[k]
-        if dim != first + k:
-            return numpy_ref.sum(x, reduced, keepdim)
-    k = 0
-    for i in range(nd):
-        if i < first:
-            outer *= dims(a)[i]
-        elif i <= last:
-            n *= dims(a)[i]
-        else:
-            inner *= dims(a)[i]
-        if i < first or i > last:
-            d[k] = dims(a)[i]
-            kept += d[k] > 1
-            k += 1
-        elif keepdim:
-            d[k] = 1
-            k += 1
+    for i in range(g.nd):
+        kept += g.dims[i] > 1
     if turned and kept > 1:         # the dimensions of the result would be in reverse order in memory
-        return numpy_ref.sum(x, reduced, keepdim)
-    z = fresh(k, d, typenum(a))
+        return None
+    z = fresh(g.nd, g.dims, typenum(a))
     if inner == 0 or outer == 0:
         return z
-    numbers = data(a) if kind >= 0 or turned else row_by_row(a, <char *>room)
+    numbers = data(a) if turned or has_flags(a, cnp.NPY_ARRAY_CARRAY_RO) else row_by_row(a, <char *>room)
     if turned:
         outer, inner = inner, outer
     result = data(z)
-    if outer * n * inner < MG_PARALLEL:
-        sum_numbers(typenum(a), numbers, result, outer, n, inner)
+    if outer * g.n * inner < MG_PARALLEL:
+        sum_numbers(typenum(a), numbers, result, outer, g.n, inner)
     else:
         with nogil:
-            sum_numbers(typenum(a), numbers, result, outer, n, inner)
+            sum_numbers(typenum(a), numbers, result, outer, g.n, inner)
     return z
+
+
+def sum(x, reduced, keepdim):
+    cdef Geometry g
+    z = None
+    if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, &g):
+        z = sum_of(x, &g)
+        if z is None:
+            z = sum_of_whole(x, &g)
+    return numpy_ref.sum(x, reduced, keepdim) if z is None else z
+
+
+def mean(x, reduced, keepdim):
+    cdef Geometry g
+    cdef Py_ssize_t i
+    z = sum_of(x, &g) if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, &g) else None
+    if z is None:
+        return numpy_ref.mean(x, reduced, keepdim)
+    if typenum(<ndarray>z) == NPY_FLOAT32:
+        for i in range(size(<ndarray>z)):
+            (<float *>data(<ndarray>z))[i] /= <float>g.n
+    else:
+        for i in range(size(<ndarray>z)):
+            (<double *>data(<ndarray>z))[i] /= <double>g.n
+    return z
+
+
+cdef bint divide_to(ndarray a, object shape, Geometry *g) except -1:
+    """Fill in `g` for the sum to `shape`. False if that does not broadcast to the shape of `a`, or sums no neighbours."""
+    cdef int i, last = -1, lead
+    g.nd = read_shape(shape, g.dims)
+    g.outer = g.n = g.inner = 1
+    lead = ndim(a) - g.nd
+    if lead < 0:
+        return False
+    for i in range(ndim(a)):
+        if i >= lead and g.dims[i - lead] == dims(a)[i]:
+            if last < 0:
+                g.outer *= dims(a)[i]
+            else:
+                g.inner *= dims(a)[i]
+        elif (i < lead or g.dims[i - lead] == 1) and (last < 0 or last == i - 1):
+            g.n *= dims(a)[i]
+            last = i
+        else:
+            return False
+    return last >= 0
+
+
+def sum_to(x, shape):
+    cdef Geometry g
+    z = sum_of(x, &g) if type(x) is ndarray and divide_to(<ndarray>x, shape, &g) else None
+    return numpy_ref.sum_to(x, shape) if z is None else z
 
 
 def recurrence(x, y, int dim, reverse):

@@ -41,7 +41,7 @@ SAME = """
 SAME_INT64 = ("argsort", "cumextremum")
 
 # Kernels that reduce a tuple of dimensions.
-REDUCTIONS = ("sum", "prod", "amax", "amin", "logsumexp")
+REDUCTIONS = ("sum", "mean", "prod", "amax", "amin", "logsumexp")
 
 
 def reduced(shape, dims, keepdim):
@@ -228,6 +228,7 @@ RULES = {
     **dict.fromkeys(SAME.split(), like_first),
     **dict.fromkeys(SAME_INT64, lambda x, *args: (x.shape, INT64)),
     **dict.fromkeys(REDUCTIONS, reduction),
+    "sum_to": lambda x, shape: (shape, x.dtype),
     "argmax": arg_extremum, "argmin": arg_extremum,
     "var": lambda x, dims, correction, keepdim: (reduced(x.shape, dims, keepdim), to_real(x)),
     "recurrence": lambda x, y, dim, reverse: (y.shape, y.dtype),

@@ -53,7 +53,8 @@ FILES = {
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
         "amax amin argmax argmin attention_weights batch_norm batch_norm_backward layer_norm layer_norm_backward "
-        "log_softmax log_softmax_backward logsumexp prod rms_norm rms_norm_backward softmax softmax_backward sum var",
+        "log_softmax log_softmax_backward logsumexp mean prod rms_norm rms_norm_backward softmax softmax_backward sum "
+        "sum_to var",
     "scans": "cumprod cumsum logcumsumexp recurrence",
     "special":
         "digamma erf erfc erfinv gelu gelu_backward gelu_tanh gelu_tanh_backward glu glu_backward lgamma mish mish_backward "

@@ -7,13 +7,29 @@ import numpy as np
 from minigrad.kernels.numpy_ref.precision import HALF, in_float32, narrow, quiet, total, wider
 
 __all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "batch_norm", "batch_norm_backward", "layer_norm",
-           "layer_norm_backward", "log_softmax", "log_softmax_backward", "logsumexp", "prod", "rms_norm",
-           "rms_norm_backward", "softmax", "softmax_backward", "sum", "var"]
+           "layer_norm_backward", "log_softmax", "log_softmax_backward", "logsumexp", "mean", "prod", "rms_norm",
+           "rms_norm_backward", "softmax", "softmax_backward", "sum", "sum_to", "var"]
 
 
 @quiet
 def sum(x, dims, keepdim):
     return np.asarray(total(x, dims, keepdim), order="C")
+
+
+def sum_to(x, shape):
+    return sum(x, broadcast_dims(x.shape, shape), True).reshape(shape)
+
+
+def broadcast_dims(wide, shape):
+    """The dimensions of the shape `wide` along which `shape` is repeated when it is broadcast to `wide`."""
+    lead = len(wide) - len(shape)
+    return tuple([d for d, n in enumerate(wide) if d < lead or shape[d - lead] != n])
+
+
+@quiet
+@in_float32
+def mean(x, dims, keepdim):
+    return np.asarray(average(x, dims, keepdim), order="C")
 
 
 @quiet
@@ -98,9 +114,9 @@ def attention_weights(x, scale, causal):
     return softmax(x, x.ndim - 1)
 
 
-def average(x, dims):
-    """The mean over `dims`, which remain with size 1."""
-    return total(x, dims) / x.dtype.type(math.prod([x.shape[d] for d in dims]))
+def average(x, dims, keepdims=True):
+    """The mean over `dims`."""
+    return total(x, dims, keepdims) / x.dtype.type(math.prod([x.shape[d] for d in dims]))
 
 
 @quiet

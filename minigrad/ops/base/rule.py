@@ -478,10 +478,16 @@ def dimension(dim, ndim):
     return at + bound if at < 0 else at
 
 
+ALL_DIMENSIONS = cython.declare(tuple, tuple([tuple(range(ndim)) for ndim in range(8)]))     # those of most tensors, made once
+
+
 def dimensions(dim, ndim):
     """Return the argument `dim` (None for all, an int, or several) as a sorted tuple, counted from the front."""
     if dim is None:
-        return tuple(range(ndim))
+        return ALL_DIMENSIONS[ndim] if ndim < len(ALL_DIMENSIONS) else tuple(range(ndim))
+    if type(dim) is int:
+        dim = dimension(dim, ndim)
+        return (dim,) if ndim else ()
     if not isinstance(dim, (tuple, list)):
         dim = (dim,)
     dims = [dimension(d, ndim) for d in dim]

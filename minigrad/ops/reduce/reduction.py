@@ -14,19 +14,19 @@ import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj
+from cython.cimports.minigrad.ops.base.rule import conj, dimension, dimensions, flag, tensor_argument
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import DtypeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import has_reduced, round_to, to_wide
-from minigrad.ops.base.rule import INT64, Linear, Op, dimension, dimensions, flag, op, tensor_argument, variant, wrong_type
+from minigrad.ops.base.precision import round_to, to_wide
+from minigrad.ops.base.rule import INT64, Linear, Op, op, variant, wrong_type
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.clone_cast import cast
-from minigrad.ops.shape.views import expand, view
+from minigrad.ops.shape.views import Expand, ViewOp, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,33 +36,50 @@ if TYPE_CHECKING:
 __all__ = ["all", "any", "logsumexp", "mean", "prod", "std", "sum", "sum_to", "var"]
 
 
-def expand_reduced(g, shape, dims, keepdim):
-    """Expand `g`, of the shape after a reduction of `dims`, to `shape`, the shape before it. `expand` adds leading dimensions."""
-    if not keepdim and dims and max(dims) != len(dims) - 1:
+EXPAND = cython.declare(object, Expand.op)
+VIEW_OP = cython.declare(object, ViewOp.op)
+
+
+@cython.ccall
+@cython.annotation_typing(True)
+def expand_reduced(g, shape, dims: tuple, keepdim: cython.bint):
+    """Expand `g`, of the shape after a reduction of the sorted `dims`, to `shape`, the shape before it.
+
+    `expand` adds leading dimensions itself.
+    """
+    n: cython.Py_ssize_t = len(dims)
+    if not keepdim and n > 0 and dims[n - 1] != n - 1:
         g = keep_dims(g, shape, dims, False)
-    return expand(g, shape)
+    return call(EXPAND, (g, shape))
 
 
-def keep_dims(z, shape, dims, keepdim):
+@cython.ccall
+@cython.annotation_typing(True)
+def keep_dims(z, shape, dims: tuple, keepdim: cython.bint):
     """Put the reduced dimensions back into the result `z` of a reduction, with size 1."""
     if keepdim:
         return z
-    return view(z, tuple([1 if dim in dims else size for dim, size in enumerate(shape)]))
+    return call(VIEW_OP, (z, tuple([1 if dim in dims else size for dim, size in enumerate(shape)])))
 
 
+@cython.ccall
 def dimensions_or_all(dim, ndim):
     """Like `dimensions`, but an empty tuple means all dimensions."""
     return dimensions(None if no_dims(dim) else dim, ndim)
 
 
+@cython.ccall
 def no_dims(dim):
     """Whether `dim` is an empty tuple."""
     return isinstance(dim, (tuple, list)) and len(dim) == 0
 
 
-def count(shape, dims):
+@cython.ccall
+@cython.annotation_typing(True)
+def count(shape, dims: tuple):
     """The number of elements that a reduction of `dims` combines into one."""
-    n = 1
+    n: cython.longlong = 1
+    dim: cython.Py_ssize_t
     for dim in dims:
         n *= shape[dim]
     return n
@@ -90,19 +107,11 @@ class MeanDim(Linear):
 
     inputs = 1
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
-
-    def forward(k, x, dims, keepdim):
-        return average(k, x, dims, keepdim)
+    kernel = "mean"
+    params = ("x", "dims", "keepdim")
 
     def vjp_x(g, x_shape, dims, keepdim):
         return expand_reduced(g / (count(x_shape, dims) or float("nan")), x_shape, dims, keepdim)
-
-
-def average(k, x, dims, keepdim):
-    """The mean of the array x over `dims`."""
-    if has_reduced(x):
-        return round_to(k, average(k, to_wide(k, x), dims, keepdim), x)
-    return k.div(k.sum(x, dims, keepdim), float(count(x.shape, dims)))
 
 
 Mean = variant(MeanDim, "mean", "Mean0", "z = the mean of everything", hidden=("dims", "keepdim"))
@@ -222,7 +231,7 @@ class VarMean(SpreadRule):
     outputs = ("z", "mean")
 
     def forward(k, x, dims, correction, keepdim):
-        return k.var(x, dims, correction, keepdim), average(k, x, dims, keepdim)
+        return k.var(x, dims, correction, keepdim), k.mean(x, dims, keepdim)
 
     def vjp(g, needs, x, dims, correction, keepdim):
         of_var = None if g[0] is None else Var.vjp_x(g[0], x, dims, correction, keepdim)
@@ -240,7 +249,7 @@ class StdMean(SpreadRule):
     torch_names = {"x": "self", "z": "result0", "dims": "dim"}
 
     def forward(k, x, dims, correction, keepdim):
-        return root_of_var(k, x, dims, correction, keepdim), average(k, x, dims, keepdim)
+        return root_of_var(k, x, dims, correction, keepdim), k.mean(x, dims, keepdim)
 
     def vjp(g, needs, x, z, dims, correction, keepdim):
         of_std = None if g[0] is None else Std.vjp_x(g[0], x, z, dims, correction, keepdim)
@@ -291,7 +300,9 @@ def weights(x, z, dims, keepdim):
     """e^(x - z): the softmax of x."""
     return exp(x - keep_dims(z, x.shape, dims, keepdim))
 
-SUM_DIM = cython.declare(object, SumDim.op)     # the engine sums gradients that were broadcast: this saves a look-up
+# As C globals: no look-up.
+SUM, SUM_DIM = cython.declare(object, Sum.op), cython.declare(object, SumDim.op)
+MEAN, MEAN_DIM = cython.declare(object, Mean.op), cython.declare(object, MeanDim.op)
 
 @op("all")
 class All(Op):
@@ -347,16 +358,15 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = F
     """
     if out is not None:
         return into(out, sum, input, dim, keepdim, dtype=dtype)
-    tensor_argument("sum", input)
+    meta = cython.cast(TensorBase, tensor_argument("sum", input))._meta
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
-    elif not input.dtype.differentiable:
+    elif not meta.dtype.differentiable:
         input = cast(input, INT64)
     flag(keepdim, "keepdim", "sum")
     if dim is None or no_dims(dim):
-        rule = Sum if dim is None else SumDim
-        return call(rule.op, (input, tuple(range(input.ndim)), keepdim))
-    return call(SumDim.op, (input, dimensions(dim, input.ndim), keepdim))
+        return call(SUM if dim is None else SUM_DIM, (input, dimensions(None, meta.ndim), keepdim))
+    return call(SUM_DIM, (input, dimensions(dim, meta.ndim), keepdim))
 
 
 def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
@@ -377,16 +387,17 @@ def mean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = 
     """
     if out is not None:
         return into(out, mean, input, dim, keepdim, dtype=dtype)
-    tensor_argument("mean", input)
+    meta = cython.cast(TensorBase, tensor_argument("mean", input))._meta
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
-    if not input.dtype.differentiable:
+        meta = cython.cast(TensorBase, input)._meta
+    if not meta.dtype.differentiable:
         raise DtypeError("MG-E203", "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
                          f"dtype. Got: {input.dtype.name}", fix="x.float().mean()")
     flag(keepdim, "keepdim", "mean")
     if dim is None:
-        return call(Mean.op, (input, tuple(range(input.ndim)), keepdim))
-    return call(MeanDim.op, (input, dimensions_or_all(dim, input.ndim), keepdim))
+        return call(MEAN, (input, dimensions(None, meta.ndim), keepdim))
+    return call(MEAN_DIM, (input, dimensions_or_all(dim, meta.ndim), keepdim))
 
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None,
@@ -406,15 +417,15 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     """
     if out is not None:
         return into(out, prod, input, dim, keepdim, dtype=dtype)
-    tensor_argument("prod", input)
+    meta = cython.cast(TensorBase, tensor_argument("prod", input))._meta
     if dtype is not None:
         input = cast(input, as_dtype(dtype))
-    elif not input.dtype.differentiable:
+    elif not meta.dtype.differentiable:
         input = cast(input, INT64)
     flag(keepdim, "keepdim", "prod")
     if dim is None:
-        return call(Prod.op, (input, tuple(range(input.ndim)), False))
-    at = dimension(dim, input.ndim)
+        return call(Prod.op, (input, dimensions(None, meta.ndim), False))
+    at = dimension(dim, meta.ndim)
     return call(ProdDim.op, (input, (at,) if input.ndim else (), keepdim))
 
 
@@ -442,19 +453,19 @@ def var(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | 
 
 def reduce_spread(name, rule, input, dim, unbiased, keepdim, correction):
     """Check the arguments of var, std, var_mean or std_mean, and run `rule`."""
-    tensor_argument(name, input)
+    meta = cython.cast(TensorBase, tensor_argument(name, input))._meta
     if isinstance(dim, bool):
         if correction is not None or keepdim is not False:
             raise TensorTypeError("MG-E206", f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
         dim, unbiased = None, dim
-    if not input.dtype.differentiable:
+    if not meta.dtype.differentiable:
         raise DtypeError("MG-E203", "std and var only support floating point and complex dtypes", found=input.dtype.name)
     flag(keepdim, "keepdim", name)
     if correction is None:
         correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", name))
     elif not isinstance(correction, (int, float)):
         raise TensorTypeError("MG-E201", f"{name}(): argument 'correction' must be Number, not {type(correction).__name__}")
-    return call(rule.op, (input, dimensions_or_all(dim, input.ndim), correction, keepdim))
+    return call(rule.op, (input, dimensions_or_all(dim, meta.ndim), correction, keepdim))
 
 
 def std(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
@@ -527,11 +538,11 @@ def logsumexp(input: Tensor, dim: int | Sequence[int] | None, keepdim: bool = Fa
     """
     if out is not None:
         return into(out, logsumexp, input, dim, keepdim)
-    tensor_argument("logsumexp", input)
+    meta = cython.cast(TensorBase, tensor_argument("logsumexp", input))._meta
     flag(keepdim, "keepdim", "logsumexp")
-    if not input.dtype.differentiable:
+    if not meta.dtype.differentiable:
         input = cast(input, default_dtype())
-    return call(Logsumexp.op, (input, dimensions_or_all(dim, input.ndim), keepdim))
+    return call(Logsumexp.op, (input, dimensions_or_all(dim, meta.ndim), keepdim))
 
 
 def sum_to(x: Tensor, shape: int | Sequence[int]) -> Tensor:

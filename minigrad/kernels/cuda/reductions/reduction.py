@@ -19,6 +19,8 @@ Mirrors ``aten/src/ATen/native/cuda/ReduceSumProdKernel.cu``, ``ReduceMomentKern
 Read next: ``argreduce.py``.
 """
 
+import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -29,8 +31,10 @@ from minigrad.kernels.cuda.reductions.reduce import Fold, fold_array
 from minigrad.kernels.cuda.runtime import mathematics as m
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.runtime.tuples import combine_halves, map_each, map_each_with
+from minigrad.kernels.cuda.shape.views import view
+from minigrad.kernels.numpy_ref.reduction import broadcast_dims
 
-__all__ = ["amax", "amin", "exponentials", "logsumexp", "moments", "prod", "sum", "var", "wide_of"]
+__all__ = ["amax", "amin", "exponentials", "logsumexp", "mean", "means", "moments", "prod", "sum", "sum_to", "var", "wide_of"]
 
 
 def wide_of(dtype):
@@ -68,6 +72,11 @@ def both(x, y):
 @cache
 def sums(kind):
     return single_fold(either if kind is np.bool_ else lambda x, y: x + y, kind(0))
+
+
+@cache
+def means(kind):
+    return replace(sums(kind), done=lambda a, value: a[0] / value)
 
 
 @cache
@@ -180,6 +189,15 @@ def exponentials(kind, done=log_of_sum):
 def sum(x, dims, keepdim):
     wide, kind = wide_of(x.dtype)
     return fold_array(sums(kind), wide, x, dims, keepdim, x.dtype)
+
+
+def sum_to(x, shape):
+    return view(sum(x, broadcast_dims(x.shape, shape), True), shape)
+
+
+def mean(x, dims, keepdim):
+    wide, kind = wide_of(x.dtype)
+    return fold_array(means(kind), wide, x, dims, keepdim, x.dtype, math.prod([x.shape[d] for d in dims]))
 
 
 def prod(x, dims, keepdim):
