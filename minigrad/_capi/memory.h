@@ -14,7 +14,8 @@
 #endif
 
 #ifndef MINIGRAD_PLAIN_MEMORY
-#define MG_MOST_KEPT (1 << 20)  /* dead objects of a class: 192 MB of nodes, 112 MB of tensors. A page mapped again costs as much as ten of them */
+/* Dead objects of a class: 192 MB of nodes, 112 MB of tensors. A page that is mapped again takes as long as ten new ops. */
+#define MG_MOST_KEPT (1 << 20)
 #define MG_DEEPEST 50
 #define MG_COUNTED 16
 #define MG_GROWTH 1024

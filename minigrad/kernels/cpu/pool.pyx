@@ -205,13 +205,15 @@ RECYCLE = PyCapsule_New(<void *>recycle, "minigrad.recycle", NULL)
 
 cdef void keep(ndarray a) noexcept:
     """Put an array that owns its memory into its bin, if the bin has room."""
-    cdef Py_ssize_t bytes
+    cdef Py_ssize_t numbers, bytes
     cdef Bin *bin
     cdef bint few
-    if easy(a) < 0:
+    cdef int kind = easy(a)
+    if kind < 0:
         return
-    bytes = bytes_of(a)
-    few = size(a) >= LARGE >> 2
+    numbers = size(a)
+    bytes = numbers * (4 << kind)
+    few = numbers >= LARGE >> 2
     bin = bin_of_bytes(bytes) if few else bin_of_shape(ndim(a), dims(a), typenum(a))
     bytes += OBJECT
     if has_room(bin, bytes, few) and not weakly_held(a) and has_flags(a, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE):
