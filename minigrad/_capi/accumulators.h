@@ -16,7 +16,7 @@ static inline void mg_empty_accumulator(PyObject *o) {
     MG_EMPTY(node->variable);
     MG_EMPTY(node->lock);
     mg_empty_fields((MG_NODE *)o);
-    if (!mg_keep(&mg_accumulators, o)) mg_accumulator_dealloc(o);
+    if (!mg_keep(&mg_accumulators, o, mg_node_link)) mg_accumulator_dealloc(o);
 }
 
 static inline void mg_dealloc_accumulator(PyObject *o) {       /* also for a Python subclass, whose instances are not kept */
@@ -36,7 +36,7 @@ static inline void mg_keep_accumulators(PyTypeObject *cls) { (void)cls; }
 /* An AccumulateGrad without a leaf. */
 static inline PyObject *mg_allocate_accumulator(PyTypeObject *cls, PyObject *empty) {
 #ifndef MINIGRAD_PLAIN_MEMORY
-    PyObject *o = mg_revive(&mg_accumulators);
+    PyObject *o = mg_revive(&mg_accumulators, mg_node_link);
     if (o) return o;
 #endif
     return cls->tp_new(cls, empty, NULL);

@@ -170,6 +170,10 @@ static inline int mg_order(int nd, const npy_intp *shape, const npy_intp *steps,
 /* Whether an array has a weak reference. */
 static inline int mg_weakly_held(PyArrayObject *x) { return ((PyArrayObject_fields *)x)->weakreflist != NULL; }
 
+/* The dead array below this one in its bin. An array that owns its memory, and a shell, have no base, so that field has it. */
+static inline PyObject *mg_below(PyObject *x) { return ((PyArrayObject_fields *)x)->base; }
+static inline void mg_set_below(PyObject *x, PyObject *below) { ((PyArrayObject_fields *)x)->base = below; }
+
 /* Whether a dead view may become a shell: it has no weak reference and no exported buffer. */
 static inline int mg_is_view(PyArrayObject *x) {
     PyArrayObject_fields *v = (PyArrayObject_fields *)x;
@@ -207,6 +211,8 @@ static inline void mg_reshape(PyArrayObject *x, int nd, const npy_intp *shape) {
 }
 #else
 static inline int mg_weakly_held(PyArrayObject *x) { (void)x; return 1; }      /* so it goes into no bin */
+static inline PyObject *mg_below(PyObject *x) { (void)x; return NULL; }
+static inline void mg_set_below(PyObject *x, PyObject *below) { (void)x; (void)below; }
 static inline int mg_is_view(PyArrayObject *x) { (void)x; return 0; }          /* so there are no shells */
 static inline PyObject *mg_empty_shell(PyArrayObject *x) { (void)x; return NULL; }
 static inline void mg_fill_shell(PyArrayObject *shell, PyArrayObject *x, int nd, const npy_intp *shape, const npy_intp *steps,

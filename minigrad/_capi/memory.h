@@ -14,51 +14,61 @@
 #endif
 
 #ifndef MINIGRAD_PLAIN_MEMORY
-#define MG_MOST_KEPT 32768      /* dead objects of a class: 6 MB. A step uses the memory of the last step, and no page is mapped again */
+/* Dead objects of a class: 192 MB of nodes, 112 MB of tensors. A page that is mapped again takes as long as ten new ops. */
+#define MG_MOST_KEPT (1 << 20)
 #define MG_DEEPEST 50
 #define MG_COUNTED 16
+#define MG_GROWTH 1024
 #define MG_HEAD (2 * sizeof(uintptr_t))     /* the links to the neighbours in the collector's list */
 
-/* Dead objects of a class, and those that have to wait until they are freed. */
+/* Dead objects of a class, and those that have to wait until they are freed. Both are lists: each object has a link to the next. The
+   link is its field for weak references, of which a dead object has none. */
 typedef struct {
     int count, depth;
-    PyObject *waiting;
-    PyObject *kept[MG_MOST_KEPT];
+    PyObject *kept, *waiting;
 } mg_memory;
+typedef PyObject **mg_link(PyObject *);
+
+static inline PyObject *mg_unlink(PyObject **list, mg_link *link) {
+    PyObject *o = *list;
+    *list = *link(o);
+    *link(o) = NULL;
+    return o;
+}
+static inline void mg_push(PyObject **list, PyObject *o, mg_link *link) {
+    *link(o) = *list;
+    *list = o;
+}
 
 /* A dead object, alive again with a reference count of one, or NULL if there is none. Its fields are those of a new object. */
-static inline PyObject *mg_revive(mg_memory *memory) {
-    if (memory->count == 0) return NULL;
-    PyObject *o = memory->kept[--memory->count];
+static inline PyObject *mg_revive(mg_memory *memory, mg_link *link) {
+    if (!memory->kept) return NULL;
+    PyObject *o = mg_unlink(&memory->kept, link);
+    memory->count--;
     Py_SET_REFCNT(o, 1);
     PyObject_GC_Track(o);
     return o;
 }
-static inline int mg_keep(mg_memory *memory, PyObject *o) {
+static inline int mg_keep(mg_memory *memory, PyObject *o, mg_link *link) {
     if (memory->count == MG_MOST_KEPT) return 0;
-    memory->kept[memory->count++] = o;
+    mg_push(&memory->kept, o, link);
+    memory->count++;
     return 1;
 }
 
 /* Free an object: `empty(o)` frees what o refers to, which may free objects of the same class, and so on: a chain of two million
    nodes would exhaust the stack. Beyond a depth of MG_DEEPEST an object waits in a list until the outermost call comes to it. Python's
-   own trashcan does the same, in ten times the time. `link` is the field of o for weak references, and then for the list. */
-static inline void mg_free_in_turn(mg_memory *memory, PyObject *o, void (*empty)(PyObject *), PyObject **(*link)(PyObject *)) {
+   own trashcan does the same, in ten times the time. */
+static inline void mg_free_in_turn(mg_memory *memory, PyObject *o, void (*empty)(PyObject *), mg_link *link) {
     PyObject_GC_UnTrack(o);
     if (*link(o)) PyObject_ClearWeakRefs(o);
     if (memory->depth == MG_DEEPEST) {
-        *link(o) = memory->waiting;
-        memory->waiting = o;
+        mg_push(&memory->waiting, o, link);
         return;
     }
     memory->depth++;
     empty(o);
-    while (memory->depth == 1 && memory->waiting) {
-        PyObject *next = memory->waiting;
-        memory->waiting = *link(next);
-        *link(next) = NULL;
-        empty(next);
-    }
+    while (memory->depth == 1 && memory->waiting) empty(mg_unlink(&memory->waiting, link));
     memory->depth--;
 }
 
@@ -72,12 +82,18 @@ static inline void mg_free_in_turn(mg_memory *memory, PyObject *o, void (*empty)
         }                                                                               \
     } while (0)
 
-/* Of the new instances of `cls` and its subclasses in C, let the collector count one in sixteen. See Note [What the collector counts]
-   in tensor.py. The other fifteen are made and freed as CPython does it, but for the count. */
-static unsigned mg_made, mg_freed;
+/* Of the new instances of `cls` and its subclasses in C, let the collector count one in sixteen, and fewer of a large graph. See
+   Note [What the collector counts] in tensor.py. The others are made and freed as CPython does it, but for the count. */
+static Py_ssize_t mg_instances, mg_made, mg_freed;      /* how many there are; how many were made and freed after one that counted */
 
+static inline int mg_counts(Py_ssize_t *passed) {
+    if (++*passed < MG_COUNTED + mg_instances / MG_GROWTH) return 0;
+    *passed = 0;
+    return 1;
+}
 static inline PyObject *mg_alloc_uncounted(PyTypeObject *cls, Py_ssize_t items) {
-    if (mg_made++ % MG_COUNTED == 0) return PyType_GenericAlloc(cls, items);
+    mg_instances++;
+    if (mg_counts(&mg_made)) return PyType_GenericAlloc(cls, items);
     char *memory = (char *)PyObject_Calloc(1, MG_HEAD + cls->tp_basicsize);
     if (!memory) return PyErr_NoMemory();
     PyObject *o = PyObject_Init((PyObject *)(memory + MG_HEAD), cls);
@@ -85,7 +101,8 @@ static inline PyObject *mg_alloc_uncounted(PyTypeObject *cls, Py_ssize_t items) 
     return o;
 }
 static inline void mg_free_uncounted(void *o) {
-    if (mg_freed++ % MG_COUNTED == 0) { PyObject_GC_Del(o); return; }
+    mg_instances--;
+    if (mg_counts(&mg_freed)) { PyObject_GC_Del(o); return; }
     PyObject_GC_UnTrack(o);
     PyObject_Free((char *)o - MG_HEAD);
 }

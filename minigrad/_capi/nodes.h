@@ -44,7 +44,7 @@ static inline void mg_empty_fields(MG_NODE *node) {
 
 static inline void mg_empty_node(PyObject *o) {
     mg_empty_fields((MG_NODE *)o);
-    if (!mg_keep(&mg_nodes, o)) mg_node_dealloc(o);
+    if (!mg_keep(&mg_nodes, o, mg_node_link)) mg_node_dealloc(o);
 }
 
 static inline void mg_dealloc_node(PyObject *o) { mg_free_in_turn(&mg_nodes, o, mg_empty_node, mg_node_link); }
@@ -61,7 +61,7 @@ static inline void mg_keep_nodes(PyTypeObject *cls) { (void)cls; }
 /* A node without edges, of the class `cls`, a `named_subclass` of `base`. */
 static inline PyObject *mg_allocate_node(PyTypeObject *base, PyObject *cls, PyObject *empty) {
 #ifndef MINIGRAD_PLAIN_MEMORY
-    PyObject *o = mg_revive(&mg_nodes);
+    PyObject *o = mg_revive(&mg_nodes, mg_node_link);
 #else
     PyObject *o = NULL;
 #endif

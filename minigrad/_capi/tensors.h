@@ -46,8 +46,9 @@ static inline void mg_empty_tensor(PyObject *o) {
     t->_output_number = t->_creation = 0;
     t->_leaf_requires_grad = t->_inference = 0;
     t->_base_version = 0;
-    if (!mg_keep(&mg_tensors, o)) {
+    if (!mg_keep(&mg_tensors, o, mg_tensor_link)) {
         PyTypeObject *cls = Py_TYPE(o);
+        mg_instances--;
         mg_tensor_base->tp_dealloc(o);
         Py_DECREF(cls);
     }
@@ -67,6 +68,17 @@ static inline void mg_dealloc_tensor(PyObject *o) {    /* also for a subclass: P
     mg_free_in_turn(&mg_tensors, o, mg_empty_tensor, mg_tensor_link);
 }
 
+/* Let the collector see only the fields of a tensor that may lead back to it: Note [What the collector is shown] in node.py. The kept
+   class itself is never freed. */
+static inline int mg_traverse_tensor(PyObject *o, visitproc visit, void *arg) {
+    MG_TENSOR *t = (MG_TENSOR *)o;
+    PyObject *shown[] = {(PyObject *)t->_node, (PyObject *)t->_view_base, (PyObject *)t->_extra};
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+        if (shown[i] != Py_None) Py_VISIT(shown[i]);
+    if (Py_TYPE(o) != mg_tensor_class) Py_VISIT(Py_TYPE(o));
+    return 0;
+}
+
 /* Make the instances of `cls` from dead ones. `cls` is a Python class that adds no field to its base, which the collector tracks.
    It has the tp_alloc and tp_free of its subclasses, or Python would refuse to change an instance's `__class__` to one of them. */
 static inline void mg_keep_instances(PyObject *cls) {
@@ -77,6 +89,7 @@ static inline void mg_keep_instances(PyObject *cls) {
     mg_tensor_base = base;
     c->tp_dealloc = mg_dealloc_tensor;
     c->tp_alloc = mg_alloc_uncounted;
+    c->tp_traverse = mg_traverse_tensor;
 }
 #else
 static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
@@ -85,7 +98,7 @@ static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
 /* `mg_allocate` for tensors, of which those of the kept class are made of dead ones. */
 static inline PyObject *mg_allocate_tensor(PyTypeObject *base, PyObject *cls, PyObject *empty) {
 #ifndef MINIGRAD_PLAIN_MEMORY
-    PyObject *o = cls == (PyObject *)mg_tensor_class ? mg_revive(&mg_tensors) : NULL;
+    PyObject *o = cls == (PyObject *)mg_tensor_class ? mg_revive(&mg_tensors, mg_tensor_link) : NULL;
     if (o) return o;
 #endif
     return (mg_bare_new ? mg_bare_new : base->tp_new)((PyTypeObject *)cls, empty, NULL);

@@ -123,7 +123,7 @@ def test_a_finalizer_that_revives():
 
 
 def test_more_than_are_kept():
-    n = 20_000
+    n = 1_100_000 if _pure.mode() == "compiled" else 20_000
     for _ in range(2):
         tensors = [mg.ones(()) + i for i in range(n)]
         assert [t.item() for t in tensors[::1000]] == [1.0 + i for i in range(0, n, 1000)]
@@ -139,7 +139,7 @@ def held(n):
 
 
 def test_few_count():
-    """A graph of 20,000 nodes counts as some 2,500 objects, because none of them is made of a dead one."""
+    """40,000 more tensors and nodes count as some 1,100 objects, although none of them is made of a dead one."""
     n = 40_000
     kept = held(n)          # the memory that earlier tests have left
     gc.collect()
@@ -152,7 +152,7 @@ def test_few_count():
         gc.enable()
     assert len(kept) == len(more) == n + 1
     if _pure.mode() == "compiled" and not FREE:
-        assert counted < n / 4
+        assert counted < n / 16
     assert all(gc.is_tracked(x) and gc.is_tracked(x.grad_fn) for x in more[1:100])
 
 

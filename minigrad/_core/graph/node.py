@@ -24,8 +24,8 @@ of node:
 Note [What the collector is shown]
     Python's garbage collector visits every object again and again, and a graph is many objects. Most fields of a node are
     None, and the objects in `meta`, `metas`, `plan` and `input_numbers` never lead back to a node. So, compiled, a node
-    shows the collector only its other fields (`show_less`). A graph of 20,000 nodes is built and freed in three quarters of
-    the time. This is safe: the collector keeps every object with a reference that it does not see.
+    shows the collector only its other fields (`show_less`), and so does a tensor. A graph of 20,000 nodes is built and freed in
+    three quarters of the time. This is safe: the collector keeps every object with a reference that it does not see.
 
 Invariants
   * Edges point from later nodes to earlier nodes, so the graph has no cycles. Nothing here recurses over the graph. Freeing

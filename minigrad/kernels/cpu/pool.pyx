@@ -6,12 +6,14 @@ its memory. Most arrays of a forward and backward pass live for a short time, an
 when a tensor dies and nothing else refers to its array, the array goes into a bin (`recycle`, called by ``_core/graph/tensor.py``).
 The next kernel that needs that shape takes the array out again (`fresh`).
 
-    small arrays    bin = hash(dtype, shape)    a stack of arrays; the top one is taken if its shape is right
+    small arrays    bin = hash(dtype, shape)    a stack of arrays; the top one is taken if its shape is right, and freed if not
     large arrays    bin = hash(bytes)           the top one gets the new shape, so that a bin needs few arrays and little memory
 
 A bin takes only row-major arrays that own their memory and that nothing else refers to. A view, a memoryview or another library's
-tensor on the memory refers to the array, and so keeps it out of the bins. The bins are bounded: `DEPTH` small arrays and
-`SHARE` bytes, or a few large arrays, in each, and `LIMIT` bytes in all.
+tensor on the memory refers to the array, and so keeps it out of the bins. All bins together have at most `LIMIT` bytes, and each has
+at most as many arrays as were made because it had none (of large ones, at most `FEW`): arrays that nobody asks for do not pile up.
+So a graph of a million small nodes finds the arrays of the last one. If the system had to map their pages again, a node would take
+three times as long.
 
 Python code cannot call `recycle`, since it would still refer to the array. The core gets the function's address in a capsule,
 `RECYCLE`.
@@ -36,6 +38,8 @@ cdef extern from "internals.h":
     bint weakly_held "mg_weakly_held"(ndarray) noexcept
     bint is_view "mg_is_view"(ndarray) noexcept
     PyObject *empty_shell "mg_empty_shell"(ndarray) noexcept
+    PyObject *below "mg_below"(PyObject *) noexcept
+    void set_below "mg_set_below"(PyObject *, PyObject *) noexcept
     Py_ssize_t reference_count "mg_reference_count"(PyObject *) noexcept
     void fill_shell "mg_fill_shell"(ndarray shell, ndarray x, int nd, npy_intp *shape, npy_intp *steps, char *start) noexcept
     void reshape "mg_reshape"(ndarray x, int nd, npy_intp *shape) noexcept
@@ -67,15 +71,15 @@ cdef extern from *:
 
 cdef enum:
     MOST_SHELL_DIMS = 4
-    BINS = 64
-    DEPTH = 16384
-    SHARE = 1 << 24         # bytes in a bin
+    BINS = 4096             # a power of 2
+    OBJECT = 128            # bytes of an array besides its numbers: the object, its shape and strides
     LARGE = 1 << 16         # an array of LARGE / 4 elements or more is large
     FEW = 4                 # large arrays in a bin
 
-cdef struct Bin:
-    int count
-    PyObject *arrays[DEPTH]
+cdef struct Bin:            # a stack: each array has a link to the one below it
+    Py_ssize_t count
+    Py_ssize_t made         # how many arrays were made because the bin had none
+    PyObject *top
 
 cdef Bin bins[BINS]
 cdef Bin large[BINS]
@@ -85,7 +89,7 @@ LIMIT = 256 << 20
 cdef Py_ssize_t limit = LIMIT
 
 
-# The size of an array that the bins take. (NumPy's PyArray_NBYTES is a call.)
+# The size of the numbers of an array that the bins take. (NumPy's PyArray_NBYTES is a call.)
 cdef inline Py_ssize_t bytes_of(ndarray x) noexcept:
     return size(x) * (8 if typenum(x) == NPY_FLOAT64 else 4)
 
@@ -94,7 +98,7 @@ cdef inline Bin *bin_of_shape(int nd, npy_intp *dims_, int type) noexcept:
     cdef Py_ssize_t key = type
     cdef int i
     for i in range(nd):
-        key = key * 7 + dims_[i] + (dims_[i] >> 6)
+        key = key * 31 + dims_[i] + (dims_[i] >> 6)
     return &bins[key & (BINS - 1)]
 
 
@@ -102,40 +106,61 @@ cdef inline Bin *bin_of_bytes(Py_ssize_t bytes) noexcept:
     return &large[((bytes >> 6) ^ (bytes >> 14)) & (BINS - 1)]
 
 
+# Whether a bin may have one more array, of so many bytes with its object. `few`: whether it is a bin of large arrays.
+cdef inline bint has_room(Bin *bin, Py_ssize_t bytes, bint few) noexcept:
+    return held + bytes <= limit and bin.count < bin.made and (not few or bin.count < FEW)
+
+
+cdef inline void push(Bin *bin, ndarray x, Py_ssize_t bytes) noexcept:
+    global held
+    Py_INCREF(x)
+    set_below(<PyObject *>x, bin.top)
+    bin.top = <PyObject *>x
+    bin.count += 1
+    held += bytes
+
+
 # The top array of a bin that has one, with the bin's reference to it.
-cdef inline ndarray take(Bin *bin):
+cdef inline ndarray pop(Bin *bin, Py_ssize_t bytes):
+    global held
+    cdef PyObject *top = bin.top
+    bin.top = below(top)
+    set_below(top, NULL)
     bin.count -= 1
-    return <ndarray>reference_of(bin.arrays[bin.count])
+    held -= bytes
+    return <ndarray>reference_of(top)
 
 
 cdef ndarray fresh(int nd, npy_intp *dims_, int type):
     """An uninitialised row-major array."""
-    global held
     cdef Bin *bin = bin_of_shape(nd, dims_, type)
     cdef ndarray top
     cdef Py_ssize_t numbers
     if bin.count > 0:
-        top = <ndarray>bin.arrays[bin.count - 1]
+        top = pop(bin, OBJECT + bytes_of(<ndarray>bin.top))
         if typenum(top) == type and ndim(top) == nd and same_dims(dims(top), dims_, nd):
-            held -= bytes_of(top)
-            return take(bin)
+            return top
+        top = None
     numbers = numbers_of(nd, dims_)
-    return fresh_large(nd, dims_, type, numbers) if numbers >= LARGE >> 2 else empty(nd, dims_, type, 0)
+    if numbers >= LARGE >> 2:
+        return fresh_large(nd, dims_, type, numbers)
+    if bin.count == 0:
+        bin.made += 1
+    return empty(nd, dims_, type, 0)
 
 
 cdef ndarray fresh_large(int nd, npy_intp *dims_, int type, Py_ssize_t numbers):
     """`fresh` for a large array. A cached array of as many bytes gets the new shape; if it cannot, malloc reuses its memory."""
-    global held
     cdef Py_ssize_t bytes = numbers * (8 if type == NPY_FLOAT64 else 4)
     cdef Bin *bin = bin_of_bytes(bytes)
     cdef ndarray x
-    if bin.count > 0 and bytes_of(<ndarray>bin.arrays[bin.count - 1]) == bytes:
-        held -= bytes
-        x = take(bin)
+    if bin.count > 0 and bytes_of(<ndarray>bin.top) == bytes:
+        x = pop(bin, OBJECT + bytes)
         if typenum(x) == type and ndim(x) == nd:
             reshape(x, nd, dims_)
             return x
         x = None
+    bin.made += 1
     return empty(nd, dims_, type, 0)
 
 
@@ -143,9 +168,11 @@ cdef ndarray strided(ndarray x, int nd, npy_intp *dims_, npy_intp *steps, char *
     """A view of the memory of `x` from address `start`, with this shape and these strides in bytes."""
     cdef ndarray view
     if 0 < nd <= MOST_SHELL_DIMS and shells[nd].count > 0:
-        view = take(&shells[nd])
+        view = pop(&shells[nd], OBJECT)
         fill_shell(view, x, nd, dims_, steps, start)
     else:
+        if nd <= MOST_SHELL_DIMS:
+            shells[nd].made += 1
         view = new_view(x, nd, dims_, steps, start)
     set_base(view, x)
     return view
@@ -165,14 +192,12 @@ cdef void recycle(object x) noexcept:
     if not 0 < ndim(a) <= MOST_SHELL_DIMS:
         return
     bin = &shells[ndim(a)]
-    if bin.count < DEPTH:
+    if has_room(bin, OBJECT, False):
         base = empty_shell(a)
         if reference_count(base) == 1 and type(<object>base) is ndarray:
             keep(<ndarray>base)
         Py_XDECREF(base)
-        Py_INCREF(a)
-        bin.arrays[bin.count] = <PyObject *>a
-        bin.count += 1
+        push(bin, a, OBJECT)
 
 
 RECYCLE = PyCapsule_New(<void *>recycle, "minigrad.recycle", NULL)
@@ -180,22 +205,19 @@ RECYCLE = PyCapsule_New(<void *>recycle, "minigrad.recycle", NULL)
 
 cdef void keep(ndarray a) noexcept:
     """Put an array that owns its memory into its bin, if the bin has room."""
-    global held
-    cdef Py_ssize_t bytes
+    cdef Py_ssize_t numbers, bytes
     cdef Bin *bin
     cdef bint few
-    if easy(a) < 0:
+    cdef int kind = easy(a)
+    if kind < 0:
         return
-    bytes = bytes_of(a)
-    few = size(a) >= LARGE >> 2
+    numbers = size(a)
+    bytes = numbers * (4 << kind)
+    few = numbers >= LARGE >> 2
     bin = bin_of_bytes(bytes) if few else bin_of_shape(ndim(a), dims(a), typenum(a))
-    if bin.count >= (FEW if few else DEPTH) or (not few and bin.count * bytes >= SHARE) or held + bytes > limit or weakly_held(a) \
-            or not has_flags(a, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE):
-        return
-    Py_INCREF(a)
-    bin.arrays[bin.count] = <PyObject *>a
-    bin.count += 1
-    held += bytes
+    bytes += OBJECT
+    if has_room(bin, bytes, few) and not weakly_held(a) and has_flags(a, cnp.NPY_ARRAY_OWNDATA | cnp.NPY_ARRAY_WRITEABLE):
+        push(bin, a, bytes)
 
 
 def empty_pool():
@@ -203,19 +225,18 @@ def empty_pool():
     global held
     cdef int i
     for i in range(BINS):
-        while bins[i].count > 0:
-            bins[i].count -= 1
-            Py_XDECREF(bins[i].arrays[bins[i].count])
-        while large[i].count > 0:
-            large[i].count -= 1
-            Py_XDECREF(large[i].arrays[large[i].count])
+        empty_bin(&bins[i])
+        empty_bin(&large[i])
     for i in range(MOST_SHELL_DIMS + 1):
-        while shells[i].count > 0:
-            shells[i].count -= 1
-            Py_XDECREF(shells[i].arrays[shells[i].count])
+        empty_bin(&shells[i])
     held = 0
 
 
+cdef void empty_bin(Bin *bin) noexcept:
+    while bin.count > 0:
+        pop(bin, 0)
+
+
 def pool_bytes():
-    """The size of the cached arrays, in bytes."""
+    """The bytes of the cached arrays: of their numbers, and `OBJECT` for each."""
     return held
