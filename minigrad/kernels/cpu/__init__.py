@@ -7,7 +7,7 @@
     pool.pyx          a cache of freed arrays
     elementwise.pyx   functions of each element, by the loops of loops.h or NumPy's own; special.h has special functions
     layout.pyx        layouts of gradients, copies, views; the loops of casts are in casts.h
-    reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h and reductions.h
+    reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h
     joining.pyx       cat; adding slices by index
     linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
