@@ -48,7 +48,8 @@ OFTEN = {"activation", "arithmetic", "averaging", "broadcasting", "cat_split", "
          "repeating", "reshaping", "rule", "scattering", "selection", "sorting", "strided", "views"}
 
 # What is compiled of the functions that make tensors: it takes half as long as interpreted.
-SURFACE = ("creation/_arrays", "creation/_filled", "creation/_from_data", "creation/_options", "creation/_ranges", "random/_sampling")
+SURFACE = ("creation/_arrays", "creation/_filled", "creation/_from_data", "creation/_grids", "creation/_options",
+           "creation/_ranges", "random/_sampling")
 
 # The module of Cython's helper functions. While it loads, Cython also puts the last part of this name into sys.modules.
 SHARED = "minigrad._build._cython_minigrad"
@@ -144,7 +145,8 @@ def extensions():
         for path in sorted(sources)
     ]
     # The annotations of the rules and of the functions that make tensors are for readers; those of the core are C types.
-    rules = [extension for extension in found if extension.name.startswith(("minigrad.ops.", "minigrad.creation.", "minigrad.random."))]
+    documented = ("minigrad.ops.", "minigrad.creation.", "minigrad.random.")
+    rules = [extension for extension in found if extension.name.startswith(documented)]
     core = [extension for extension in found if extension not in rules]
     built = [module for group, typing in (([*core, shared], True), (rules, False)) for module in cythonize(
         group, shared_utility_qualified_name=SHARED, build_dir="build/cython",

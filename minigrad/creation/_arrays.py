@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Mapping
 
+import cython
 import numpy as np
 
 from minigrad._core.graph.metadata import CPU, dtype_of, dtype_of_numpy
@@ -160,7 +161,8 @@ def array_of_sequence(data, dtype):
         found = leaves(data)
         if any([isinstance(x, TensorBase) and x.requires_grad for x in found]):
             warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                          "Consider using tensor.detach() first, or minigrad.stack to keep the history.", UserWarning, stacklevel=4)
+                          "Consider using tensor.detach() first, or minigrad.stack to keep the history.", UserWarning,
+                          stacklevel=1 if cython.compiled else 4)
         kind = operands_dtype(found).numpy
         if dtype is not None and dtype.kind in "iub" and kind.kind in "fc":
             raise TensorTypeError("MG-E306", "only integer tensors of a single element can be converted to an index",
@@ -192,10 +194,7 @@ def check_size(sizes):
 
 def contains_tensor(data):
     """Whether nested lists contain a tensor."""
-    for x in data:
-        if isinstance(x, TensorBase) or (isinstance(x, (list, tuple)) and contains_tensor(x)):
-            return True
-    return False
+    return any([isinstance(x, TensorBase) or (isinstance(x, (list, tuple)) and contains_tensor(x)) for x in data])
 
 
 def leaves(data):

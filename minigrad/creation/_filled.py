@@ -108,13 +108,14 @@ def full(size: int | Sequence[int], fill_value: Number, *, dtype: DType | None =
     if not isinstance(size, (tuple, list)):
         raise TensorTypeError("MG-E206", f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     fill_value = number(fill_value, "fill_value", "full")
+    shape = sizes_argument((size,), "full")
     if dtype is None:
         kind = bool_ if isinstance(fill_value, bool) else int64 if isinstance(fill_value, int) else default_dtype().to_complex() \
             if isinstance(fill_value, complex) else default_dtype()
     else:
         kind = as_dtype(dtype)
     value = convert_number(fill_value, WRITTEN_AS.get(kind, kind))
-    return fill_leaf("full", sizes_argument((size,), "full"), value, kind, device, requires_grad)
+    return fill_leaf("full", shape, value, kind, device, requires_grad)
 
 
 def like_arguments(input, dtype, device):

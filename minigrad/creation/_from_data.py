@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+import cython
 import numpy as np
 
 from minigrad._core.graph.tensor import TensorBase, tensor_class
@@ -53,7 +54,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: DeviceLike | None =
     if isinstance(data, TensorBase):
         warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                       "sourceTensor.detach().clone().requires_grad_(True), rather than minigrad.tensor(sourceTensor).",
-                      UserWarning, stacklevel=2)
+                      UserWarning, stacklevel=1 if cython.compiled else 2)
         device = data.device if device is None else device
     array = as_array(data, None if dtype is None else as_dtype(dtype).numpy, copy=True)
     out = new_leaf(array, device, requires_grad)
@@ -110,7 +111,8 @@ def warn_if_read_only(array, what):
     """Warn if `array` is read-only, since writes to a tensor on its memory will fail."""
     if not array.flags.writeable:
         warnings.warn(f"The given {what} is not writable, and minigrad does not support non-writable tensors: writing to this "
-                      "tensor fails. Copy it first if you need to write.", UserWarning, stacklevel=3)
+                      "tensor fails. Copy it first if you need to write.", UserWarning,
+                      stacklevel=1 if cython.compiled else 3)
 
 
 def from_dlpack(ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minigrad._core.graph.metadata import CPU
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import default_dtype
 from minigrad.creation._arrays import cast
@@ -102,10 +103,15 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = No
         raise DtypeError("MG-E203", f"linspace(): inferred dtype complex can't be safely cast to passed dtype {kind.name}")
     start, end = [x if isinstance(x, (complex, np.complexfloating)) else float(x) for x in (start, end)]
     exact_dtype = np.complex128 if kind.is_complex else np.float64
-    with np.errstate(all="ignore"):
-        if steps == 1:          # of which NumPy makes nan, if the end is infinite
-            return new_leaf(np.full(1, start, exact_dtype).astype(kind.numpy), device, requires_grad)
-        return new_leaf(cast(np.linspace(start, end, steps, dtype=exact_dtype), kind.numpy), device, requires_grad)
+    array = np.arange(steps, dtype=exact_dtype)
+    if steps == 1:
+        array[0] = start
+    elif steps:
+        k, gaps = CPU.backend.kernels, steps - 1
+        step = (end - start) / gaps
+        array = k.add(k.mul(array, step) if step else k.mul(k.div(array, gaps), end - start), start)     # a small step may be 0
+        array[-1] = end
+    return new_leaf(cast(array, kind.numpy), device, requires_grad)
 
 
 @fills_out

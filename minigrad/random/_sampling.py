@@ -5,7 +5,6 @@ Mirrors ``aten/src/ATen/native/TensorFactories.cpp`` and ``Distributions.cpp``.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call

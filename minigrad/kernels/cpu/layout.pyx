@@ -43,7 +43,8 @@ def obeys_layout(g, x):
 
 def copy_with_layout(g, x):
     cdef ndarray z
-    if type(g) is ndarray and type(x) is ndarray and is_contiguous(<ndarray>x) and ndim(<ndarray>g) == ndim(<ndarray>x):
+    if type(g) is ndarray and type(x) is ndarray and ndim(<ndarray>g) == ndim(<ndarray>x) \
+            and (is_contiguous(<ndarray>x) or ndim(<ndarray>x) == 1):
         if not is_real(g) or easy(g) >= 0:
             return copy_of(<ndarray>g)
         z = fresh(ndim(<ndarray>g), dims(<ndarray>g), typenum(<ndarray>g))

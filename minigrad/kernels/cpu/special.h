@@ -8,11 +8,11 @@
 #define MG_PI 3.14159265358979323846
 
 static double mg_lgamma(double x) {
-#ifdef _MSC_VER
-    return lgamma(x);
-#else
+#if defined(__GLIBC__) && defined(_DEFAULT_SOURCE)
     int sign;                   /* lgamma would write it to a global variable, which threads share */
     return lgamma_r(x, &sign);
+#else
+    return lgamma(x);
 #endif
 }
 

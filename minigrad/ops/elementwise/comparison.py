@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
-from cython.cimports.minigrad._core.record.apply import binary, unary
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_plain
+from cython.cimports.minigrad._core.record.apply import binary, call
 
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import AutogradNotImplementedError, TensorTypeError
@@ -382,6 +382,8 @@ def compare(x, y, how):
 
 def logical(x, y, how):
     """x & y, x | y or x ^ y, as `how` says."""
+    if is_plain(x) and is_plain(y) and x._meta is y._meta and not x._meta.dtype.differentiable:
+        return call(LOGIC[how], (x, y))     # needs no type promotion
     for operand in (x, y):
         if not isinstance(operand, (TensorBase, *NUMBERS)):
             return NotImplemented
@@ -402,4 +404,4 @@ def invert(x):
     if x.dtype.differentiable:
         raise TensorTypeError("MG-E203", "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not "
                               f"{x.dtype.name}")
-    return unary(Invert.op, x)
+    return call(Invert.op, (x,))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.apply import unary
+from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.out import into
@@ -93,7 +93,7 @@ def make_predicate(rule):
     function = unary_function(rule)
 
     def without_out(input: Tensor) -> Tensor:
-        return unary(rule.op, tensor_argument(function.__name__, input))
+        return call(rule.op, (tensor_argument(function.__name__, input),))
     without_out.__name__ = without_out.__qualname__ = function.__name__
     without_out.__doc__, without_out.__module__ = function.__doc__, "minigrad"
     return without_out
