@@ -103,9 +103,7 @@ def operands_dtype(operands):
                 found = dtype
             elif dtype is not found:
                 break
-        elif type(x) is not float and type(x) is not int:
-            break
-        elif found is None or not found.is_floating_point:
+        elif found is None or not found.is_floating_point or (type(x) is not float and type(x) is not int):
             break
     else:
         return found        # the usual case: tensors of one dtype, perhaps with a number that does not change it
