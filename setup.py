@@ -44,8 +44,8 @@ INTERPRETED = {"__init__", "capi", "locks", "method_checks", "ownership", "priva
 # 64 numbers takes 2.4 us compiled, 5.5 us interpreted). The others mostly call NumPy and the core, and gain little.
 OFTEN = {"activation", "arithmetic", "averaging", "broadcasting", "cat_split", "clone_cast", "comparison", "contractions",
          "convolution", "convolution_checks", "einsum", "extrema", "functions", "getitem", "indexing", "inplace", "interpolation",
-         "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding", "pointwise", "pooling", "products", "reduction",
-         "repeating", "reshaping", "rule", "scattering", "selection", "sorting", "strided", "views"}
+         "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding", "pointwise", "pooling", "products",
+         "reduction", "repeating", "reshaping", "rule", "scattering", "selection", "sorting", "strided", "views"}
 
 # What is compiled of the functions that make tensors: it takes half as long as interpreted.
 SURFACE = ("creation/_arrays", "creation/_filled", "creation/_from_data", "creation/_grids", "creation/_options",

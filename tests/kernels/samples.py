@@ -59,9 +59,9 @@ def laid_out(x, layout):
         out = np.empty(x.shape[::-1] if layout == "transposed" else x.shape, x.dtype, "C" if layout == "transposed" else "F")
         out = out.T if layout == "transposed" else out
     elif layout == "sliced":
-        out = np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::2]
+        out = np.zeros((*x.shape[:-1], 2 * x.shape[-1]), x.dtype)[..., ::2]
     elif layout == "offset":
-        out = np.zeros((x.shape[0] + 1, *x.shape[1:]), x.dtype)[1:]     # the first row is in the result of `storage`
+        out = np.zeros((x.shape[0] + 1, *x.shape[1:]), x.dtype)[1:]      # the result of `storage` has the gaps too
     elif layout == "negative":
         out = np.empty(x.shape, x.dtype)[..., ::-1]
     out[...] = x

@@ -122,7 +122,7 @@ def check_dtypes(rule, dtype, operands):
         raise DtypeError("MG-E203", rule.refuses_complex, found=dtype.name)
     if rule.refuses_bool is not None and dtype.category == BOOL:
         raise DtypeError("MG-E203", rule.refuses_bool)
-    if rule.refuses_any_bool is not None and any([d.category == BOOL for d, _ in ranks_of(operands)]):
+    if rule.refuses_any_bool is not None and any([d is named_dtype("bool") for d, _ in ranks_of(operands)]):
         raise DtypeError("MG-E203", rule.refuses_any_bool)
 
 

@@ -242,12 +242,13 @@ def names_of(function):
     return code.co_varnames[:code.co_argcount]
 
 
-@functools.cache
-def formula_of(rule, name, skip=1) -> Any:
+def find_formula(rule, name, skip=1):
     """Return (the formula called `name`, the names of the values it needs), or None if the rule has no such formula."""
     function = getattr(rule, name, None)
     return None if function is None else (function, names_of(function)[skip:])
 
+
+formula_of: Any = functools.cache(find_formula)     # forward-mode AD asks for each op that it runs
 
 def without_derivative(name):
     """Make the formula of an op without a derivative. It raises, because a silent zero would be a wrong gradient."""
