@@ -11,8 +11,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cython.cimports.minigrad._core.graph.metadata import meta_of
-from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_plain, wrap
+from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
@@ -382,23 +381,10 @@ def promote_tensors(function, like, *operands):
     for position, x in enumerate(operands):
         if not isinstance(x, (TensorBase, *NUMBERS)):
             raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
-    if len(operands) == 2:      # the usual case, 5 µs faster: a tensor, and a number of its dtype
-        x, y = operands
-        if is_plain(x) and type(y) in (float, int) and x._meta.dtype.is_floating_point:
-            return x, number_like(y, x)
-        if is_plain(y) and type(x) in (float, int) and y._meta.dtype.is_floating_point:
-            return number_like(x, y), y
     dtype = operands_dtype(operands)
     written = WRITTEN_AS.get(dtype, dtype)
     return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(convert_number(x, written), like, dtype)
             for x in operands]
-
-
-def number_like(number, x) -> Any:
-    """Make a 0-d tensor of `number` with the dtype and the device of `x`."""
-    meta = x._meta
-    array = meta.backend.kernels.full((), convert_number(number, WRITTEN_AS.get(meta.dtype, meta.dtype)), meta.dtype.numpy)
-    return wrap(array, meta_of(array, meta.device))
 
 
 def number_tensor(number, like, dtype=None):
