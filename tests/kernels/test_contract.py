@@ -380,3 +380,10 @@ def test_layouts_differ():
     assert not laid_out(x, "readonly").flags.writeable
     assert np.isnan(numbers((50,), "float32", np.random.default_rng(0), "special")).any()
     assert set(DTYPES) <= set(SAMPLES) and all(set(d) <= set(EVERY) for d in DTYPES.values())
+
+
+def test_no_kernel_has_the_name_of_a_file():
+    """Importing a file of a package makes its name an attribute of the package, which would hide the kernel."""
+    folder = ROOT / "kernels"
+    names = {path.stem for device in ("cpu", "numpy_ref", "meta") for path in (folder / device).iterdir() if path.suffix in (".py", ".pyx")}
+    assert not names & set(CONTRACT)

@@ -17,7 +17,7 @@
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
     pooling.pyx       maxima over windows, by the loops of pooling.h and maxima.h; resampling
     normalization.pyx batch normalisation; the loops are in channels.h
-    attention.pyx     attention; the loops over its rows are in attention.h
+    attention_heads.pyx   attention; the loops over its rows are in attention.h
     loss.pyx          the loss of a classifier
     recurrent.pyx     layers of recurrent networks; the loops of a step are in recurrent.h
     optim.pyx         the steps of optimisers; the loops are in steps.h
@@ -45,7 +45,7 @@ FILES = {
     "loss": "class_outside nll_loss nll_loss_backward",
     "optim": "adam_ sgd_",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",
-    "attention": "attention attention_backward",
+    "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
     "extrema": "amax amin argmax argmin cumextremum",
     "scans": "cumprod cumsum",

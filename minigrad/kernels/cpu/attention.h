@@ -1,4 +1,4 @@
-/* The rows of attention: weights from scores, and the gradient of the scores. Products come before and after (attention.pyx).
+/* The rows of attention: weights from scores, and the gradient of the scores. Products come before and after (attention_heads.pyx).
 
        w = softmax(scale w)                p = scale w (p - Σ p w)
 

@@ -49,7 +49,7 @@ FILES = {
     "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
     "ordering": "argsort cumextremum flip median mode nonzero searchsorted topk",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation poisson uniform",
-    "attention": "attention attention_backward",
+    "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
         "amax amin argmax argmin attention_weights batch_norm batch_norm_backward layer_norm layer_norm_backward "

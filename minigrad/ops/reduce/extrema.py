@@ -16,7 +16,7 @@ from minigrad.errors import DtypeError, OutOfRangeError, ScalarError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, is_reduced
 from minigrad.ops.base.rule import INT64, Linear, Op, constant, dimension, flag, op, tensor_argument, variant
-from minigrad.ops.elementwise.selection import cast, maximum, minimum
+from minigrad.ops.elementwise.selection import cast, maximum, minimum, where
 from minigrad.ops.index.indexing import Gather, ScatterAdd
 from minigrad.ops.reduce.reduction import SumDim, add_present, dimensions_or_all, keep_dims
 from minigrad.ops.shape.views import view
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from minigrad.types import Tensor
 
 __all__ = ["amax", "amin", "argmax", "argmin", "max", "min"]
-
 
 
 class ExtremumRule(Op):
@@ -42,7 +41,7 @@ class ExtremumRule(Op):
 
     def jvp_x(t, x, z, dims, keepdim):
         extremum = keep_dims(constant(z), x.shape, dims, keepdim)
-        return view(call(MeanOfTies.op, (t, constant(x), extremum, dims)), z.shape)
+        return view(mean_of_ties(t, constant(x), extremum, dims), z.shape)
 
 
 @op("share_ties")
@@ -56,22 +55,14 @@ class ShareTies(Linear):
         return k.where(hits, k.cast(k.div(k.cast(g, number.dtype), number), g.dtype), k.full((), 0, g.dtype))
 
     def vjp_g(g, x, extremum, dims):
-        return call(MeanOfTies.op, (g, x, extremum, dims))
+        return mean_of_ties(g, x, extremum, dims)
 
 
-@op("mean_of_ties")
-class MeanOfTies(Linear):
-    """z = Σ t / n over the n elements over dims that are equal to the extremum"""
-
-    inputs = 1
-
-    def forward(k, t, x, extremum, dims):
-        hits, number = find_ties(k, x, extremum, dims)
-        shares = k.where(hits, k.div(k.cast(t, number.dtype), number), k.full((), 0, number.dtype))
-        return k.cast(k.sum(shares, dims, True), t.dtype)
-
-    def vjp_t(g, x, extremum, dims):
-        return call(ShareTies.op, (g, x, extremum, dims))
+def mean_of_ties(t, x, extremum, dims):
+    """Σ t / n over the n elements over dims that are equal to the extremum; the other t have no part in it, even if infinite."""
+    wide = FLOAT32 if is_reduced(t.dtype) else t.dtype
+    shares = call(ShareTies.op, (extremum.new_ones(extremum.shape, dtype=wide), x, extremum, dims))
+    return cast(call(SumDim.op, (where(shares == 0, 0.0, cast(t, wide) * shares), dims, True)), t.dtype)
 
 
 def find_ties(k, x, extremum, dims):
