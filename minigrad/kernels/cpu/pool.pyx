@@ -221,7 +221,7 @@ cdef void keep(ndarray a) noexcept:
 
 
 def empty_pool():
-    """Free all cached arrays."""
+    """Free all cached arrays, and forget how many were made: the pool is as in a new process."""
     global held
     cdef int i
     for i in range(BINS):
@@ -235,6 +235,7 @@ def empty_pool():
 cdef void empty_bin(Bin *bin) noexcept:
     while bin.count > 0:
         pop(bin, 0)
+    bin.made = 0
 
 
 def pool_bytes():
