@@ -5,7 +5,7 @@ Note [A class may change]
     call must ask the class for its methods, forward for four attributes and backward for two: a twelfth of the time of a small
     Function. CPython has a number for each class, which changes with the class and its bases (it serves the caches of the
     interpreter). `Methods` keeps what it found together with that number, and looks again when the number is another one.
-    Interpreted, it always looks. (A descriptor of the user's own that gives another method at each look-up, or a property of
+    Interpreted, it always looks. (A user's descriptor that gives another method at each look-up, or a property of
     a metaclass, does not change that number: compiled, it is asked once.)
 
 Mirrors nothing: PyTorch looks each time. Read next: ``function/node.py``.

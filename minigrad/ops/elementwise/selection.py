@@ -391,7 +391,9 @@ def number_tensor(number, like, dtype=None):
     """Make a 0-d tensor of `number` on the device of `like`, in the widest dtype, or converted from there to `dtype`."""
     wide = widest_dtype(number)
     kernels = like._meta.backend.kernels
-    array = kernels.cast(kernels.full((), number, wide.numpy), (dtype or wide).numpy)
+    array = kernels.full((), convert_number(number, wide), wide.numpy)
+    if dtype is not None:
+        array = kernels.cast(array, dtype.numpy)
     return new_tensor(type(like.detach()), array, False, like.device)
 
 

@@ -29,6 +29,7 @@ from minigrad.errors import DeviceError, DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.overwriting import broadcasts_to, copy_, fill_
 from minigrad.ops.base.rule import INT64, NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
+from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.index.indexing import Index, IndexPut
 from minigrad.ops.shape.cat_split import Slice, select
 from minigrad.ops.shape.clone_cast import cast
@@ -292,7 +293,7 @@ def only_masks(index):
 def assign(view, value):
     """Write `value`, a number or a tensor that broadcasts, to all of `view`."""
     if not isinstance(value, TensorBase):
-        value = view.new_tensor(value)
+        value = number_tensor(value, view, view.dtype)
     if value.ndim == 0 and view.ndim > 0:
         fill_(view, value)
     elif value.shape == view.shape:
@@ -322,7 +323,7 @@ def put_values(view, indices, value, by_masks):
     If the index has masks only, a single number may be of another dtype. So it is in PyTorch, which has another op for that case.
     """
     if not isinstance(value, TensorBase):
-        value = view.new_tensor(value)
+        value = number_tensor(value, view, view.dtype)
     if value.dtype is not view.dtype:
         if not by_masks or value.numel() != 1:
             raise dtype_error(view, value)
