@@ -8,7 +8,9 @@ import pytest
 import minigrad as mg
 import minigrad.ops as ops
 from minigrad._build import pure as _pure
+from minigrad._core.record.apply import call
 from minigrad.ops import REGISTRY
+from minigrad.ops.base.rule import Elementwise, op
 from tests.ops.cases import CASES
 from tests.ops.test_gradients import tensors, weights
 
@@ -53,7 +55,7 @@ def reads(tree, g):
 
 @pytest.mark.parametrize(("name", "formula"), formulas_that_lend(), ids=lambda x: x if isinstance(x, str) else "")
 def test_formulas_read_the_gradient_once(name, formula):
-    """Otherwise the rule needs ``reads_g_once = False``, or the second read would see the result of the first."""
+    """Otherwise the rule must not say so: the second read would see the result of the first."""
     g = formula.args.args[0].arg
     for statement in ast.walk(formula):
         if isinstance(statement, ast.Return):
@@ -204,3 +206,21 @@ def test_dtypes_without_loops():
         x = mg.tensor([1.0, 2.0], dtype=dtype, requires_grad=True)
         (-(x * 3) * 2 * 1).backward(mg.ones(2, dtype=dtype))
         assert x.grad.tolist() == [-6.0, -6.0]
+
+
+def test_a_rule_that_says_nothing_may_read_the_gradient_twice():
+    @op("read_twice")
+    class ReadTwice(Elementwise):
+        """z = x²"""
+
+        def forward(k, x):
+            return k.mul(x, x)
+
+        def vjp_x(g, x):
+            return g * x + g * x
+    try:
+        x = mg.tensor([1., 2., 3.], requires_grad=True)
+        (call(ReadTwice.op, (x,)) * 1).sum().backward()
+        assert x.grad.tolist() == [2.0, 4.0, 6.0]
+    finally:
+        del REGISTRY["read_twice"]

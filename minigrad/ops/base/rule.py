@@ -104,7 +104,9 @@ class Op(Table):
     op: Primitive           # set by the decorator
     differentiable = True
     no_derivative = None    # PyTorch's name of an op without a derivative: a backward through it raises
-    reads_g_once = False    # each formula vjp_x has one op that reads g, and calls no function that reads it: see `Elementwise`
+    # Each formula vjp_x has one op that reads g, which may then overwrite it: Note [Lending a gradient] in _core/record/op_node.py.
+    # A rule whose formula reads g twice, or passes it to a function of its own, must not say so. tests/ops/test_lending.py checks it.
+    reads_g_once = False
     view: Any = False       # the result shares the storage of the input
     always_recorded = False     # even if all its tensors are inference tensors: PyTorch makes a normal tensor on the way
     torch_names = {"x": "self", "y": "other", "z": "result"}    # gives the names of a node's attributes: node._saved_self
@@ -131,13 +133,7 @@ class Op(Table):
 
 
 class Elementwise(Op):
-    """z[i] = f(x[i], y[i]): the Jacobian is diagonal, so that the jvp is the vjp, conjugated twice.
-
-    The op that reads g may overwrite it: Note [Lending a gradient] in _core/record/op_node.py. So a formula that reads g twice, or
-    passes it to a function of its own, needs ``reads_g_once = False``. (tests/ops/test_lending.py finds those.)
-    """
-
-    reads_g_once = True
+    """z[i] = f(x[i], y[i]): the Jacobian is diagonal, so that the jvp is the vjp, conjugated twice."""
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):

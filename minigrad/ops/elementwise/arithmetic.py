@@ -67,6 +67,7 @@ class Add(Elementwise):
 class Sub(Elementwise):
     """z = x - y"""
 
+    reads_g_once = True
     constants = {"alpha": 1}
     kernel = "sub"
     params = ("x", "y")
@@ -99,6 +100,7 @@ class Rsub(Elementwise):
 class Mul(Elementwise):
     """z = x y"""
 
+    reads_g_once = True
     kernel = "mul"
     params = ("x", "y")
     commutative = True
@@ -114,6 +116,7 @@ class Mul(Elementwise):
 class Div(Elementwise):
     """z = x / y"""
 
+    reads_g_once = True
     kernel = "div"
     params = ("x", "y")
     floats_only = True
@@ -158,6 +161,7 @@ class Neg(Elementwise):
     tensor([-1.,  2.])
     """
 
+    reads_g_once = True
     kernel = "neg"
     params = ("x",)
     refuses_bool = ("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "

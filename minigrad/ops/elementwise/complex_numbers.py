@@ -148,7 +148,6 @@ class Complex(Elementwise):
 class Polar(Elementwise):
     """z = x exp(i y)"""
 
-    reads_g_once = False
     torch_names = {"x": "abs", "y": "angle", "z": "result"}
 
     def forward(k, x, y):

@@ -23,6 +23,7 @@ class Reciprocal(Elementwise):
     tensor([0.5000, 0.2500])
     """
 
+    reads_g_once = True
     kernel = "reciprocal"
     params = ("x",)
     floats_only = True
@@ -39,6 +40,7 @@ class Sqrt(Elementwise):
     tensor([2., 3.])
     """
 
+    reads_g_once = True
     kernel = "sqrt"
     params = ("x",)
     floats_only = True
@@ -55,6 +57,7 @@ class Rsqrt(Elementwise):
     tensor([0.5000, 0.2500])
     """
 
+    reads_g_once = True
     kernel = "rsqrt"
     params = ("x",)
     floats_only = True
@@ -71,6 +74,7 @@ class Exp(Elementwise):
     tensor([1.0000, 2.7183])
     """
 
+    reads_g_once = True
     kernel = "exp"
     params = ("x",)
     floats_only = True
@@ -87,6 +91,7 @@ class Log(Elementwise):
     tensor([0.0000, 0.6931])
     """
 
+    reads_g_once = True
     kernel = "log"
     params = ("x",)
     floats_only = True
@@ -103,6 +108,7 @@ class Log1p(Elementwise):
     tensor([0.0000, 0.6931])
     """
 
+    reads_g_once = True
     kernel = "log1p"
     params = ("x",)
     floats_only = True
@@ -119,6 +125,7 @@ class Sin(Elementwise):
     tensor([0.0000, 0.8415])
     """
 
+    reads_g_once = True
     kernel = "sin"
     params = ("x",)
     floats_only = True
@@ -135,6 +142,7 @@ class Cos(Elementwise):
     tensor([1.0000, 0.5403])
     """
 
+    reads_g_once = True
     kernel = "cos"
     params = ("x",)
     floats_only = True
@@ -151,6 +159,7 @@ class Tanh(Elementwise):
     tensor([0.0000, 0.7616])
     """
 
+    reads_g_once = True
     kernel = "tanh"
     params = ("x",)
     floats_only = True
@@ -182,6 +191,7 @@ class Sigmoid(Elementwise):
     tensor([0.5000, 0.7311])
     """
 
+    reads_g_once = True
     kernel = "sigmoid"
     params = ("x",)
     floats_only = True
@@ -213,6 +223,7 @@ class Relu(Elementwise):
     tensor([0., 2.])
     """
 
+    reads_g_once = True
     kernel = "relu"
     params = ("x",)
     refuses_bool = "Boolean inputs not supported for relu"

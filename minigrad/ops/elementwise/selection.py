@@ -91,7 +91,6 @@ class Sign(Elementwise):
 class Sgn(Elementwise):
     """z = x / |x|, 0 where x is 0; the sign of a real x"""
 
-    reads_g_once = False
     kernel = "sgn"
     params = ("x",)
     torch_names = {"x": "self", "z": "result"}
@@ -128,7 +127,6 @@ class Maximum(Elementwise):
     tensor([2., 5.])
     """
 
-    reads_g_once = False
     kernel = "maximum"
     params = ("x", "y")
     refuses_complex = "maximum not implemented for complex tensors."
@@ -156,7 +154,6 @@ class Minimum(Elementwise):
     tensor([1., 3.])
     """
 
-    reads_g_once = False
     kernel = "minimum"
     params = ("x", "y")
     refuses_complex = "minimum not implemented for complex tensors."

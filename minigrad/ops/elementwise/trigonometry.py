@@ -187,7 +187,6 @@ class Atanh(Function):
 class Atan2(Elementwise):
     """z = the angle of the point (y, x), from -π to π. x, the first argument, is the second coordinate, as in PyTorch"""
 
-    reads_g_once = False
     kernel = "atan2"
     params = ("x", "y")
     floats_only = True
