@@ -96,15 +96,20 @@ class RandomStream:
             state = twister.state["state"]
             return found if (found[:WORDS] == state["key"]).all() and found[WORDS] == state["pos"] else None
 
+    def place(self):
+        """The words and the position. NumPy's lock keeps draws in C from changing them meanwhile."""
+        twister = self.numpy.bit_generator
+        with twister.lock:
+            if self.memory is None:
+                state = twister.state["state"]
+                return state["key"], state["pos"]
+            return self.memory[:WORDS].copy(), int(self.memory[WORDS])
+
     def save_state(self, seed):
         """Where in the stream it is, as bytes (uint8) in PyTorch's layout."""
-        twister = self.numpy.bit_generator
-        with self.pairing, twister.lock:
+        with self.pairing:
             spare = self.spare_normal
-            if self.memory is not None:
-                words, position = self.memory[:WORDS].copy(), int(self.memory[WORDS])
-            else:
-                words, position = twister.state["state"]["key"], twister.state["state"]["pos"]
+            words, position = self.place()
         state = np.zeros((), STATE)
         state["seed"], state["seeded"], state["words"] = seed % (1 << 64), 1, words
         state["next"] = position % WORDS        # 0 before the first word, and after the last one of the 624

@@ -25,10 +25,10 @@ compiled = pytest.mark.skipif(_pure.mode() != "compiled", reason="interpreted co
 def formulas_that_lend():
     """The syntax trees of all formulas of the ops with `reads_g_once`, as (name, function)."""
     trees, found = {}, {}
-    for op in REGISTRY.values():
-        if not op.rule.reads_g_once:
+    for primitive in REGISTRY.values():
+        if not primitive.rule.reads_g_once:
             continue
-        for cls in op.rule.__mro__:
+        for cls in primitive.rule.__mro__:
             names = [name for name in vars(cls) if name.startswith("vjp_")]
             if names and cls.__module__ not in trees:
                 path = Path(ops.__file__).parent.joinpath(*cls.__module__.split(".")[2:]).with_suffix(".py")

@@ -105,7 +105,7 @@ class Op(Table):
     differentiable = True
     no_derivative = None    # PyTorch's name of an op without a derivative: a backward through it raises
     # Each formula vjp_x has one op that reads g, which may then overwrite it: Note [Lending a gradient] in _core/record/op_node.py.
-    # A rule whose formula reads g twice, or passes it to a function of its own, must not say so. tests/ops/test_lending.py checks it.
+    # A rule whose formula reads g twice, or passes it to a function of its own, must not say so: tests/ops/test_lending.py.
     reads_g_once = False
     view: Any = False       # the result shares the storage of the input
     always_recorded = False     # even if all its tensors are inference tensors: PyTorch makes a normal tensor on the way
