@@ -10,6 +10,7 @@ import pytest
 
 import minigrad as mg
 from minigrad._build import pure as _pure
+from tests.internals import needs
 
 FREE = _pure.FREE_THREADED      # there, Python's own ways of making and counting objects are left alone
 
@@ -138,6 +139,7 @@ def held(n):
     return tensors
 
 
+@needs("memory")
 def test_few_count():
     """40,000 more tensors and nodes count as some 1,100 objects, although none of them is made of a dead one."""
     n = 40_000
