@@ -90,10 +90,15 @@ cdef inline int check_dim(int dim, int n) except -1:
     return 0
 
 
+# Whether x is an aligned array, row-major without gaps, in the machine's byte order.
+cdef inline bint by_rows(object x) noexcept:
+    return type(x) is ndarray and has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) and native(<ndarray>x)
+
+
 # 0 for an aligned float32 array that is row-major without gaps, 1 for float64, -1 for anything else.
 cdef inline int easy(object x) noexcept:
     cdef int t
-    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x):
+    if not by_rows(x):
         return -1
     t = typenum(<ndarray>x)
     return 0 if t == NPY_FLOAT32 else 1 if t == NPY_FLOAT64 else -1
@@ -113,8 +118,7 @@ cdef inline bint of_numbers(object x) noexcept:
 
 # The address of the elements, if x is a row-major int64 array; else NULL.
 cdef inline cnp.int64_t *indices(object x) noexcept:
-    if type(x) is not ndarray or typenum(<ndarray>x) != cnp.NPY_INT64 or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) \
-            or not native(<ndarray>x):
+    if not by_rows(x) or typenum(<ndarray>x) != cnp.NPY_INT64:
         return NULL
     return <cnp.int64_t *>data(<ndarray>x)
 
@@ -171,3 +175,36 @@ cdef extern from *:
 cdef enum:
     SMALL = 2048        # elements up to which `walk` is faster than NumPy
     MOST_DIMS = 64
+
+
+# A reduction of neighbouring dimensions of a row-major array, which has outer x n x inner elements: over n. And the result's shape.
+cdef struct Reduction:
+    Py_ssize_t outer, n, inner
+    npy_intp dims[MOST_DIMS]
+    int nd
+
+
+# Fill in `g` for the dimensions in `reduced`. Returns False if they are not neighbours, in their order.
+cdef inline bint divide(ndarray a, object reduced, bint keepdim, Reduction *g) except -1:
+    cdef int i, first, count, k = 0
+    if type(reduced) is not tuple or not <tuple>reduced:
+        return False
+    first, count = (<tuple>reduced)[0], <int>len(<tuple>reduced)
+    if first < 0 or first + count > ndim(a):
+        return False
+    for i in range(count):
+        if (<tuple>reduced)[i] != first + i:
+            return False
+    g.outer = g.n = g.inner = 1
+    for i in range(ndim(a)):
+        if first <= i < first + count:
+            g.n *= dims(a)[i]
+        elif i < first:
+            g.outer *= dims(a)[i]
+        else:
+            g.inner *= dims(a)[i]
+        if keepdim or not first <= i < first + count:
+            g.dims[k] = 1 if first <= i < first + count else dims(a)[i]
+            k += 1
+    g.nd = k
+    return True

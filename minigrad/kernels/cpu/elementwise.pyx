@@ -5,7 +5,7 @@ import numpy as np
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -354,8 +354,7 @@ cdef int find_foreign(object ufunc, tuple types) except -1:
 
 cdef inline Foreign *foreign_of(int op, object x) noexcept:
     """The loop of a ufunc for a row-major array x; NULL if there is none."""
-    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x) \
-            or not 0 <= typenum(<ndarray>x) < MOST_TYPES:
+    if not by_rows(x) or not 0 <= typenum(<ndarray>x) < MOST_TYPES:
         return NULL
     cdef Foreign *found = &foreign_loops[op][typenum(<ndarray>x)]
     return found if found.loop != NULL else NULL
@@ -363,12 +362,8 @@ cdef inline Foreign *foreign_of(int op, object x) noexcept:
 
 cdef object run_foreign(Foreign *f, int n_args, char **args, npy_intp *steps, ndarray like):
     """The result of a loop, in the shape of `like`. Its address is the last of `args`."""
-    cdef ndarray z
+    cdef ndarray z = fresh_any(ndim(like), dims(like), f.result)
     cdef npy_intp n = size(like)
-    if f.result == NPY_FLOAT32 or f.result == NPY_FLOAT64:
-        z = fresh(ndim(like), dims(like), f.result)
-    else:
-        z = empty(ndim(like), dims(like), f.result, 0)
     args[n_args - 1], steps[n_args - 1] = data(z), cnp.PyArray_ITEMSIZE(z)
     if n < MG_PARALLEL:
         mg_run_foreign(f.loop, f.its_data, n_args, args, steps, n, 1)

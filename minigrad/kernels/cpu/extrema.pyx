@@ -6,7 +6,7 @@ faster, which uses the widest vectors of the processor; but it finds the positio
 """
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh_any
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -20,7 +20,7 @@ ctypedef fused number:
 
 cdef int kind_of(object x) noexcept:
     """The dtype of x, if x is row-major without gaps, not empty, and has a dtype of `number` (bool as uint8); else -1."""
-    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x) or size(<ndarray>x) == 0:
+    if not by_rows(x) or size(<ndarray>x) == 0:
         return -1
     cdef int t = typenum(<ndarray>x)
     if t == cnp.NPY_BOOL:
@@ -94,82 +94,53 @@ cdef void running_places(const number *x, cnp.int64_t *at, Py_ssize_t outer, Py_
         at += n * inner
 
 
-cdef object reduced(ndarray x, int first, int last, bint keepdim, bint largest, bint places):
-    """The best elements of x along dimensions `first` to `last`, or their places; None if NumPy is faster."""
-    cdef npy_intp d[MOST_DIMS]
-    cdef Py_ssize_t outer = 1, n = 1, inner = 1
-    cdef int i, k = 0, kind = kind_of(x)
-    for i in range(ndim(x)):
-        if i < first:
-            outer *= dims(x)[i]
-        elif i <= last:
-            n *= dims(x)[i]
-        else:
-            inner *= dims(x)[i]
-        if not first <= i <= last or keepdim:
-            d[k] = 1 if first <= i <= last else dims(x)[i]
-            k += 1
-    if outer * n * inner > SMALL and (inner == 1 or not places):
+cdef object reduced(object x, object over, bint keepdim, bint largest, bint places):
+    """The best elements of x along the dimensions `over`, or their places; None if x is not simple, or NumPy is faster."""
+    cdef int kind = kind_of(x)
+    cdef Reduction g
+    if kind < 0 or not divide(<ndarray>x, over, keepdim, &g):
         return None
-    cdef ndarray z = fresh(k, d, typenum(x)) if is_real(x) else <ndarray>empty(k, d, typenum(x), 0)
-    cdef ndarray at = <ndarray>empty(k, d, cnp.NPY_INT64, 0) if places else z
-    cdef char *px = data(x)
+    if size(<ndarray>x) > SMALL and (g.inner == 1 or not places):
+        return None
+    cdef ndarray z = fresh_any(g.nd, g.dims, typenum(<ndarray>x))
+    cdef ndarray at = <ndarray>empty(g.nd, g.dims, cnp.NPY_INT64, 0) if places else z
+    cdef char *px = data(<ndarray>x)
     cdef char *pz = data(z)
     cdef cnp.int64_t *pa = <cnp.int64_t *>data(at)
     with nogil:
         if kind == NPY_FLOAT32:
-            best(<const float *>px, <float *>pz, outer, n, inner, largest)
+            best(<const float *>px, <float *>pz, g.outer, g.n, g.inner, largest)
             if places:
-                first_places(<const float *>px, <const float *>pz, pa, outer, n, inner)
+                first_places(<const float *>px, <const float *>pz, pa, g.outer, g.n, g.inner)
         elif kind == NPY_FLOAT64:
-            best(<const double *>px, <double *>pz, outer, n, inner, largest)
+            best(<const double *>px, <double *>pz, g.outer, g.n, g.inner, largest)
             if places:
-                first_places(<const double *>px, <const double *>pz, pa, outer, n, inner)
+                first_places(<const double *>px, <const double *>pz, pa, g.outer, g.n, g.inner)
         elif kind == cnp.NPY_INT64:
-            best(<const cnp.int64_t *>px, <cnp.int64_t *>pz, outer, n, inner, largest)
+            best(<const cnp.int64_t *>px, <cnp.int64_t *>pz, g.outer, g.n, g.inner, largest)
             if places:
-                first_places(<const cnp.int64_t *>px, <const cnp.int64_t *>pz, pa, outer, n, inner)
+                first_places(<const cnp.int64_t *>px, <const cnp.int64_t *>pz, pa, g.outer, g.n, g.inner)
         else:
-            best(<const cnp.uint8_t *>px, <cnp.uint8_t *>pz, outer, n, inner, largest)
+            best(<const cnp.uint8_t *>px, <cnp.uint8_t *>pz, g.outer, g.n, g.inner, largest)
             if places:
-                first_places(<const cnp.uint8_t *>px, <const cnp.uint8_t *>pz, pa, outer, n, inner)
+                first_places(<const cnp.uint8_t *>px, <const cnp.uint8_t *>pz, pa, g.outer, g.n, g.inner)
     return at
 
 
-cdef object over_dims(object x, object reduced_dims, bint keepdim, bint largest):
-    """amax or amin; None if the arguments are not simple."""
-    cdef tuple axes = <tuple>reduced_dims if type(reduced_dims) is tuple else tuple(reduced_dims)
-    cdef Py_ssize_t k, count = len(axes)
-    cdef int first, dim
-    if kind_of(x) < 0 or count == 0:
-        return None
-    first = axes[0]
-    for k in range(count):
-        dim = axes[k]
-        if dim != first + k or not 0 <= dim < ndim(<ndarray>x):
-            return None
-    return reduced(<ndarray>x, first, first + <int>count - 1, keepdim, largest, False)
-
-
 cdef object places_along(object x, object dim, bint keepdim, bint largest):
-    """argmax or argmin; None if the arguments are not simple."""
-    if kind_of(x) < 0:
+    """argmax or argmin along `dim`, or of all elements; None if the arguments are not simple."""
+    if type(x) is not ndarray:
         return None
-    cdef int nd = ndim(<ndarray>x), first = 0, last = nd - 1
-    if dim is not None:
-        first = last = dim
-        if not 0 <= first < nd:
-            return None
-    return reduced(<ndarray>x, first, last, keepdim, largest, True)
+    return reduced(x, tuple(range(ndim(<ndarray>x))) if dim is None else (dim,), keepdim, largest, True)
 
 
 def amax(x, dims, keepdim):
-    z = over_dims(x, dims, keepdim, True)
+    z = reduced(x, dims, keepdim, True, False)
     return numpy_ref.amax(x, dims, keepdim) if z is None else z
 
 
 def amin(x, dims, keepdim):
-    z = over_dims(x, dims, keepdim, False)
+    z = reduced(x, dims, keepdim, False, False)
     return numpy_ref.amin(x, dims, keepdim) if z is None else z
 
 
@@ -184,7 +155,7 @@ def argmin(x, dim, keepdim):
 
 
 def cumextremum(x, int dim, largest):
-    cdef int kind = kind_of(x), i
+    cdef int kind = kind_of(x)
     if kind < 0 or not 0 <= dim < ndim(<ndarray>x):
         return numpy_ref.cumextremum(x, dim, largest)
     cdef ndarray a = <ndarray>x, z = <ndarray>empty(ndim(a), dims(a), cnp.NPY_INT64, 0)

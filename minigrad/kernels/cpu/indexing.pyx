@@ -18,7 +18,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh_any
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -132,10 +132,6 @@ cdef bint is_index(object x) noexcept:
             and native(<ndarray>x))
 
 
-cdef ndarray new_like(ndarray x, int nd, npy_intp *d):
-    return fresh(nd, d, typenum(x)) if is_real(x) else <ndarray>empty(nd, d, typenum(x), 0)
-
-
 # ---- gather and scatter -----------------------------------------------------------------------------------
 
 
@@ -165,7 +161,7 @@ def gather(x, int dim, index):
     cdef Walk w
     cdef ndarray z
     if type(x) is ndarray and along(&w, <ndarray>x, dim, index):
-        z = new_like(<ndarray>x, w.nd, w.dims)
+        z = fresh_any(w.nd, w.dims, typenum(<ndarray>x))
         steps_of(w.to, z, -1)
         steps_of(w.source, <ndarray>x, dim)
         w.to_step, w.source_step, w.adds = 0, strides(<ndarray>x)[dim], False
@@ -305,7 +301,7 @@ cdef object picked(object x, object indices):
     cdef npy_intp *found = distances(&w, <ndarray>x, indices, w.source)
     if found == NULL:
         return None
-    z = new_like(<ndarray>x, w.nd, w.dims)
+    z = fresh_any(w.nd, w.dims, typenum(<ndarray>x))
     steps_of(w.to, z, -1)
     w.to_step, w.source_step, w.adds = 0, 1, False
     run(&w, z, data(z), data(<ndarray>x), <char *>found)

@@ -4,7 +4,7 @@
 from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, strided
+from minigrad.kernels.cpu.pool cimport fresh_any, strided
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -39,7 +39,7 @@ def cat(xs, int dim):
         elif i > dim:
             inner *= d[i]
     d[dim] = length
-    z = fresh(n, d, typenum(first)) if is_real(first) else <ndarray>empty(n, d, typenum(first), 0)
+    z = fresh_any(n, d, typenum(first))
     if size(z) == 0:
         return z
     p = data(z)

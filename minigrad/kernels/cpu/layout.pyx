@@ -8,7 +8,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, recycle, strided
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, recycle, strided
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -443,7 +443,7 @@ def cast(x, dtype):
     loop = mg_casts[origin][target]
     if loop == NULL:
         return numpy_ref.cast(x, dtype)
-    z = fresh(ndim(a), dims(a), number) if target >= 4 else empty(ndim(a), dims(a), number, 0)
+    z = fresh_any(ndim(a), dims(a), number)
     n, p, r = size(a), data(a), data(z)
     if n < MG_PARALLEL:
         loop(p, r, n)

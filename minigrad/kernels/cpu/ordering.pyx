@@ -9,7 +9,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh_any
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -112,7 +112,7 @@ cdef Py_ssize_t ALL = -1, MEDIAN = -2, MEDIAN_WITHOUT_NAN = -3
 
 cdef object ordered(object x, int dim, bint descending, Py_ssize_t wanted):
     """The first `wanted` positions in the order along `dim` (int64), ALL, or that of the median; None if x is not simple."""
-    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x):
+    if not by_rows(x):
         return None
     cdef ndarray a = <ndarray>x, z
     cdef int type_ = cnp.NPY_UINT8 if typenum(a) == cnp.NPY_BOOL else typenum(a), i
@@ -179,7 +179,7 @@ def flip(x, dims_):
         turned[dim] = True
         first += (dims(a)[dim] - 1) * steps[dim]
         steps[dim] = -steps[dim]
-    z = fresh(ndim(a), dims(a), typenum(a)) if is_real(a) else <ndarray>empty(ndim(a), dims(a), typenum(a), 0)
+    z = fresh_any(ndim(a), dims(a), typenum(a))
     walk(ndim(a), dims(a), data(z), strides(z), first, steps, cnp.PyArray_ITEMSIZE(a))
     return z
 

@@ -53,43 +53,10 @@ ctypedef fused real:
     double
 
 
-# A reduction of neighbouring dimensions of a row-major array, which has outer x n x inner elements: over n. And the result's shape.
-cdef struct Geometry:
-    Py_ssize_t outer, n, inner
-    npy_intp dims[MOST_DIMS]
-    int nd
-
-
-cdef bint divide(ndarray a, object reduced, bint keepdim, Geometry *g) except -1:
-    """Fill in `g`. False if the dimensions in `reduced` are not neighbours, in their order."""
-    cdef int i, first, count, k = 0
-    if type(reduced) is not tuple or not <tuple>reduced:
-        return False
-    first, count = (<tuple>reduced)[0], <int>len(<tuple>reduced)
-    if first < 0 or first + count > ndim(a):
-        return False
-    for i in range(count):
-        if (<tuple>reduced)[i] != first + i:
-            return False
-    g.outer = g.n = g.inner = 1
-    for i in range(ndim(a)):
-        if first <= i < first + count:
-            g.n *= dims(a)[i]
-        elif i < first:
-            g.outer *= dims(a)[i]
-        else:
-            g.inner *= dims(a)[i]
-        if keepdim or not first <= i < first + count:
-            g.dims[k] = 1 if first <= i < first + count else dims(a)[i]
-            k += 1
-    g.nd = k
-    return True
-
-
 cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double argument):
     """A reduction of reductions.h, or None if NumPy has to do it: it goes through large columns in the order of memory."""
     cdef int kind = easy(x)
-    cdef Geometry g
+    cdef Reduction g
     cdef ndarray z
     if kind < 0 or not divide(<ndarray>x, reduced, keepdim, &g) or (g.inner > 1 and size(<ndarray>x) > SMALL):
         return None
@@ -102,7 +69,7 @@ cdef object reduce(const mg_reduction *loops, object x, object reduced, bint kee
 
 
 def var(x, reduced, correction, keepdim):
-    cdef Geometry g
+    cdef Reduction g
     cdef double freedom
     z = None
     if easy(x) >= 0 and divide(<ndarray>x, reduced, keepdim, &g):
@@ -121,7 +88,7 @@ def logsumexp(x, reduced, keepdim):
     return numpy_ref.logsumexp(x, reduced, keepdim) if z is None else z
 
 
-cdef object sum_of_whole(object x, Geometry *g):
+cdef object sum_of_whole(object x, Reduction *g):
     """The sum of row-major int64 numbers, or None."""
     cdef cnp.int64_t *p = indices(x)
     cdef ndarray z
@@ -157,7 +124,7 @@ cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t 
         sum_block(<double *>x, <double *>z, outer, n, inner)
 
 
-cdef object sum_of(object x, Geometry *g):
+cdef object sum_of(object x, Reduction *g):
     """The sum of float numbers, or None if NumPy has to do it."""
     cdef bint turned = False
     cdef Py_ssize_t outer = g.outer, inner = g.inner
@@ -191,7 +158,7 @@ cdef object sum_of(object x, Geometry *g):
 
 
 def sum(x, reduced, keepdim):
-    cdef Geometry g
+    cdef Reduction g
     z = None
     if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, &g):
         z = sum_of(x, &g)
@@ -201,7 +168,7 @@ def sum(x, reduced, keepdim):
 
 
 def mean(x, reduced, keepdim):
-    cdef Geometry g
+    cdef Reduction g
     cdef Py_ssize_t i
     z = sum_of(x, &g) if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, &g) else None
     if z is None:
@@ -215,7 +182,7 @@ def mean(x, reduced, keepdim):
     return z
 
 
-cdef bint divide_to(ndarray a, object shape, Geometry *g) except -1:
+cdef bint divide_to(ndarray a, object shape, Reduction *g) except -1:
     """Fill in `g` for the sum to `shape`. False if that does not broadcast to the shape of `a`, or sums no neighbours."""
     cdef int i, last = -1, lead
     g.nd = read_shape(shape, g.dims)
@@ -238,7 +205,7 @@ cdef bint divide_to(ndarray a, object shape, Geometry *g) except -1:
 
 
 def sum_to(x, shape):
-    cdef Geometry g
+    cdef Reduction g
     z = sum_of(x, &g) if type(x) is ndarray and divide_to(<ndarray>x, shape, &g) else None
     return numpy_ref.sum_to(x, shape) if z is None else z
 

@@ -2,7 +2,7 @@
 """Running sums and products along a dimension, for contiguous arrays. The running value of a float32 array is a float64."""
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh_any
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -53,7 +53,7 @@ cdef object scanned(object x, int dim, bint product, bint reverse):
     """The running sums or products; None if x is not simple."""
     cdef int type_
     cdef double room[SMALL]
-    if type(x) is not ndarray or not has_flags(<ndarray>x, cnp.NPY_ARRAY_CARRAY_RO) or not native(<ndarray>x):
+    if not by_rows(x):
         return None
     cdef ndarray a = <ndarray>x, z
     type_ = typenum(a)
@@ -61,7 +61,7 @@ cdef object scanned(object x, int dim, bint product, bint reverse):
         return None
     cdef Py_ssize_t outer, n, inner
     around(a, dim, &outer, &n, &inner)
-    z = <ndarray>empty(ndim(a), dims(a), type_, 0) if type_ == cnp.NPY_INT64 else fresh(ndim(a), dims(a), type_)
+    z = fresh_any(ndim(a), dims(a), type_)
     cdef char *p = data(a)
     cdef char *q = data(z)
     with nogil:
