@@ -8,6 +8,7 @@ cdef extern from "internals.h":
     Py_ssize_t reference_count "mg_reference_count"(object o)
     void inherit_dealloc "mg_inherit_dealloc"(object sub, type base)        # the class of `sub` may be a metaclass
     void inherit_number_slots "mg_inherit_number_slots"(object sub, type base)
+    void index_in_c "mg_index_in_c"(object size_class)
     object allocate "mg_allocate"(type base, object cls, object empty)
     object named_subclass "mg_named_subclass"(type base, str name)
 

@@ -32,6 +32,7 @@ __all__ = [
     "has_shape",
     "has_type",
     "has_weak_reference",
+    "index_in_c",
     "inherit_dealloc",
     "inherit_number_slots",
     "is_c_contiguous",
@@ -81,6 +82,10 @@ def keep_instances(cls):
 
 def inherit_number_slots(sub, base):
     """Call the operators of `sub` without a look-up by name. Interpreted, this is not possible."""
+
+
+def index_in_c(size_class):
+    """Let C index a `Size`. Interpreted, its __getitem__ does."""
 
 
 def call(f, *args):

@@ -19,7 +19,7 @@ import operator
 
 import cython
 import numpy as np
-from cython.cimports.minigrad._core.graph.capi import find_recycler, has_shape, has_type, shape_key, type_number
+from cython.cimports.minigrad._core.graph.capi import find_recycler, has_shape, has_type, index_in_c, shape_key, type_number
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradTypeError, DeviceError, ShapeError
@@ -96,6 +96,9 @@ class Size(tuple):
         return size_of(tuple(self) * times)
 
     __rmul__ = __mul__
+
+
+index_in_c(Size)
 
 
 def size_of(shape):
