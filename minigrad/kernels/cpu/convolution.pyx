@@ -20,7 +20,6 @@ from minigrad.kernels.cpu.pool cimport fresh, matrix_in
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.numpy_ref.precision import quiet
-from minigrad.kernels.resampling import window_count
 
 cnp.import_array()
 
@@ -50,44 +49,44 @@ cdef extern from "convolution.h" nogil:
                                              Py_ssize_t, int)
 
 
-cdef Geometry geometry(Py_ssize_t channels, size, kernel, stride, padding, dilation, out):
-    """The sizes of a convolution. If `out` is None, there are as many windows as fit."""
-    cdef Geometry g
-    cdef int i, j, missing = 3 - len(stride)
-    g.channels = channels
+cdef enum:
+    WIDEST = 1 << 30            # of a kernel, a stride, a padding and a dilation: products of two are far below an overflow
+
+cdef npy_intp LARGEST = <npy_intp>1 << 40       # elements of a padded image
+
+
+cdef bint geometry(Geometry *g, int n, const npy_intp *x, const npy_intp *w, const npy_intp *z, stride, padding, dilation,
+                   Py_ssize_t groups) except -1:
+    """Fill in the sizes of a convolution; or return False, if they do not agree.
+
+    The loops trust the sizes; all but the shapes of arrays come from the caller of the op.
+
+    Args:
+        n: the number of dimensions of an image, without its channels.
+        x, w: the shapes of the images and the weights, (N, C, ...) and (O, C / groups, ...).
+        z: the shape of the result, (N, O, ...); NULL for as many windows as fit.
+    """
+    cdef int i, j
+    cdef npy_intp count, padded, volume = x[1]
+    if not 1 <= n <= 3 or len(stride) != n or len(padding) != n or len(dilation) != n or groups < 1 or x[0] < 0 or w[0] < 0 \
+            or not 0 <= w[1] <= x[1] or w[1] * groups != x[1] or w[0] % groups or (z != NULL and (z[0] != x[0] or z[1] != w[0])):
+        return False
+    g.channels = w[1]
     for i in range(3):
         g.size[i] = g.kernel[i] = g.stride[i] = g.dilation[i] = g.out[i] = 1
         g.pad[i] = 0
-        j = i - missing
-        if j >= 0:
-            g.size[i], g.kernel[i], g.stride[i], g.pad[i], g.dilation[i] = size[j], kernel[j], stride[j], padding[j], dilation[j]
-            g.out[i] = max(window_count(size[j], kernel[j], stride[j], padding[j], dilation[j]), 0) if out is None else out[j]
-    return g
-
-
-cdef object LARGEST = 1 << 40        # elements of a padded image, far below an overflow
-
-
-def windows_fit(shape, w_shape, out, stride, padding, dilation, groups):
-    """Whether the sizes of a convolution agree. The loops trust them; all but the shapes come from the caller of the op.
-
-    Args:
-        shape (tuple): of the images, (N, C, ...).
-        w_shape (tuple): of the weights, (O, C / groups, ...).
-        out (tuple): of the result, (N, O, ...); None for as many windows as fit.
-    """
-    n = len(shape) - 2
-    if not 1 <= n <= 3 or len(w_shape) != n + 2 or not len(stride) == len(padding) == len(dilation) == n or groups < 1 \
-            or shape[1] != w_shape[1] * groups or w_shape[0] % groups or min(*shape, *w_shape) < 0 or min(padding) < 0 \
-            or min(*stride, *dilation, *w_shape[2:]) < 1:
-        return False
-    volume = shape[1]
     for i in range(n):
-        count = window_count(shape[2 + i], w_shape[2 + i], stride[i], padding[i], dilation[i])
-        if out is not None and not 0 <= out[2 + i] <= count:
+        j = 3 - n + i
+        g.size[j], g.kernel[j], g.stride[j], g.pad[j], g.dilation[j] = x[2 + i], w[2 + i], stride[i], padding[i], dilation[i]
+        if not (0 <= g.size[j] < LARGEST and 0 <= g.pad[j] < WIDEST and 1 <= g.kernel[j] < WIDEST and 1 <= g.stride[j] < WIDEST
+                and 1 <= g.dilation[j] < WIDEST):
             return False
-        volume *= max(shape[2 + i] + 2 * padding[i], 1)
-    return volume < LARGEST and max(*stride, *dilation) < LARGEST and (out is None or tuple(out[:2]) == (shape[0], w_shape[0]))
+        padded = g.size[j] + 2 * g.pad[j]
+        count = max((padded - g.dilation[j] * (g.kernel[j] - 1) - 1) // g.stride[j] + 1, 0)
+        g.out[j] = count if z == NULL else z[2 + i]
+        if not 0 <= g.out[j] <= count or times(volume, max(padded, 1), &volume) or volume >= LARGEST:
+            return False
+    return True
 
 
 cdef inline Py_ssize_t product(Py_ssize_t *three) noexcept nogil:
@@ -254,15 +253,18 @@ cdef ndarray new(int kind, Py_ssize_t a, Py_ssize_t b):
     return empty(2, shape, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64, 0)
 
 
-cdef ndarray shaped(int kind, shape, bint zero):
-    """An array whose shape is given as a tuple: zeros, or uninitialised."""
-    cdef npy_intp d[MOST_DIMS]
-    cdef int n = read_shape(shape, d)
-    cdef ndarray z
-    z = fresh(n, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+cdef ndarray shaped(int kind, int n, npy_intp *shape, bint zero):
+    """An array of this shape: zeros, or uninitialised."""
+    cdef ndarray z = fresh(n, shape, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     if zero:
         memset(data(z), 0, size(z) * item_size(kind))
     return z
+
+
+@quiet
+def product_into(x, y, z):
+    """z = x y, by BLAS, which is called through NumPy."""
+    matrix_product_into(x, y, <ndarray?>z)
 
 
 cdef object row_major(x):
@@ -301,15 +303,15 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, P
     return status == 0
 
 
-@quiet                  # BLAS is called through NumPy
 def conv(x, w, stride, padding, dilation, int groups):
     x, w = row_major(x), row_major(w)
     cdef int kind = easy(x), width, i
-    if kind < 0 or easy(w) != kind or not windows_fit(x.shape, w.shape, None, stride, padding, dilation, groups):
+    cdef Geometry g
+    if kind < 0 or easy(w) != kind or ndim(<ndarray>w) != ndim(<ndarray>x) or not geometry(
+            &g, ndim(<ndarray>x) - 2, dims(<ndarray>x), dims(<ndarray>w), NULL, stride, padding, dilation, groups):
         return numpy_ref.conv(x, w, stride, padding, dilation, groups)
     cdef ndarray a = <ndarray>x, b = <ndarray>w, z, columns
     cdef Py_ssize_t n = dims(a)[0], out = dims(b)[0], per = dims(b)[1]
-    cdef Geometry g = geometry(per, x.shape[2:], w.shape[2:], stride, padding, dilation, None)
     cdef Py_ssize_t patch = per * product(g.kernel), places = product(g.out), area = product(g.size), k, part, share = out // groups
     cdef npy_intp shape[5]
     width = item_size(kind)
@@ -328,24 +330,26 @@ def conv(x, w, stride, padding, dilation, int groups):
     for k in range(n):
         for part in range(groups):
             fill_columns(kind, data(a) + (k * groups + part) * per * area * width, data(columns), g)
-            matrix_product_into(weights[part], columns, matrix_in(z, share, places,
+            product_into(weights[part], columns, matrix_in(z, share, places,
                                 data(z) + (k * groups + part) * share * places * width))
     return z
 
 
-@quiet                  # BLAS is called through NumPy
 def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     g_, x = row_major(g_), row_major(x)
-    cdef int kind = easy(x), width
-    if kind < 0 or easy(g_) != kind or not windows_fit(x.shape, w_shape, g_.shape, stride, padding, dilation, groups):
+    cdef int kind = easy(x), width, nd
+    cdef Geometry g
+    cdef npy_intp shape[MOST_DIMS]
+    nd = read_shape(w_shape, shape)
+    if kind < 0 or easy(g_) != kind or ndim(<ndarray>x) != nd or ndim(<ndarray>g_) != nd or not geometry(
+            &g, nd - 2, dims(<ndarray>x), shape, dims(<ndarray>g_), stride, padding, dilation, groups):
         return numpy_ref.conv_weight(g_, x, w_shape, stride, padding, dilation, groups)
     cdef ndarray a = <ndarray>x, grad = <ndarray>g_, z, columns, part_of_z
-    cdef Py_ssize_t n = dims(a)[0], out = w_shape[0], per = w_shape[1]
-    cdef Geometry g = geometry(per, x.shape[2:], w_shape[2:], stride, padding, dilation, g_.shape[2:])
+    cdef Py_ssize_t n = dims(a)[0], out = shape[0], per = shape[1]
     cdef Py_ssize_t patch = per * product(g.kernel), places = product(g.out), area = product(g.size)
     cdef Py_ssize_t k, part, i, share = out // groups, at
     width = item_size(kind)
-    z = shaped(kind, w_shape, True)
+    z = shaped(kind, nd, shape, True)
     if size(z) == 0 or size(grad) == 0:
         return z
     if direct(a, z, grad, kind, &g, groups, share, WEIGHT):
@@ -361,7 +365,7 @@ def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
     for k in range(n):
         for part in range(groups):
             fill_columns(kind, data(a) + (k * groups + part) * per * area * width, data(columns), g)
-            matrix_product_into(matrix_in(grad, share, places, data(grad) + (k * groups + part) * share * places * width),
+            product_into(matrix_in(grad, share, places, data(grad) + (k * groups + part) * share * places * width),
                                 transposed, part_of_z)
             at = part * share * patch
             if kind == 0:
@@ -384,19 +388,21 @@ cdef Geometry turned(Geometry g, Py_ssize_t outputs) noexcept:
     return t
 
 
-@quiet                  # BLAS is called through NumPy
 def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
     g_, w = row_major(g_), row_major(w)
-    cdef int kind = easy(w), width
-    if kind < 0 or easy(g_) != kind or not windows_fit(x_shape, w.shape, g_.shape, stride, padding, dilation, groups):
+    cdef int kind = easy(w), width, nd
+    cdef Geometry g, back
+    cdef npy_intp shape[MOST_DIMS]
+    nd = read_shape(x_shape, shape)
+    if kind < 0 or easy(g_) != kind or ndim(<ndarray>w) != nd or ndim(<ndarray>g_) != nd or not geometry(
+            &g, nd - 2, shape, dims(<ndarray>w), dims(<ndarray>g_), stride, padding, dilation, groups):
         return numpy_ref.conv_input(g_, w, x_shape, stride, padding, dilation, groups)
     cdef ndarray b = <ndarray>w, grad = <ndarray>g_, z, columns
-    cdef Py_ssize_t n = x_shape[0], out = dims(b)[0], per = dims(b)[1]
-    cdef Geometry g = geometry(per, x_shape[2:], w.shape[2:], stride, padding, dilation, g_.shape[2:]), back
+    cdef Py_ssize_t n = shape[0], out = dims(b)[0], per = dims(b)[1]
     cdef Py_ssize_t patch = per * product(g.kernel), places = product(g.out), area = product(g.size)
     cdef Py_ssize_t k, part, share = out // groups
     width = item_size(kind)
-    z = shaped(kind, x_shape, size(grad) == 0)
+    z = shaped(kind, nd, shape, size(grad) == 0)
     if size(z) == 0 or size(grad) == 0:
         return z
     back = turned(g, share)
@@ -411,24 +417,42 @@ def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
     weights = [matrix_in(b, share, patch, data(b) + part * share * patch * width).T for part in range(groups)]
     for k in range(n):
         for part in range(groups):
-            matrix_product_into(weights[part], matrix_in(grad, share, places,
+            product_into(weights[part], matrix_in(grad, share, places,
                                 data(grad) + (k * groups + part) * share * places * width), columns)
             add_columns(kind, data(z) + (k * groups + part) * per * area * width, data(columns), g)
     return z
 
 
+cdef int images(Geometry *g, int nd, const npy_intp *shape, kernel, stride, padding, dilation) except -1:
+    """Fill in the sizes for the windows of images of this shape, (..., C, ...), of which there may be any number.
+
+    Returns the number of dimensions before the channels; -2 if the sizes do not agree.
+    """
+    cdef int n = <int>len(kernel), lead = nd - n - 1, i
+    cdef npy_intp x[5]
+    cdef npy_intp w[5]
+    if not 1 <= n <= 3 or lead < 0:
+        return -2
+    x[0] = w[0] = 1
+    x[1] = w[1] = shape[lead]
+    for i in range(n):
+        x[2 + i], w[2 + i] = shape[lead + 1 + i], kernel[i]
+    return lead if geometry(g, n, x, w, NULL, stride, padding, dilation, 1) else -2
+
+
 def im2col(x, kernel, stride, padding, dilation):
     x = row_major(x)
-    cdef int kind = easy(x)
-    if kind < 0 or ndim(<ndarray>x) <= len(kernel):
+    cdef int kind = easy(x), lead, i
+    cdef Geometry g
+    cdef npy_intp shape[MOST_DIMS]
+    lead = -2 if kind < 0 else images(&g, ndim(<ndarray>x), dims(<ndarray>x), kernel, stride, padding, dilation)
+    if lead < 0:
         return numpy_ref.im2col(x, kernel, stride, padding, dilation)
-    cdef Py_ssize_t lead = ndim(<ndarray>x) - len(kernel) - 1, patch, places, image, k
-    lot, each = x.shape[:lead], x.shape[lead:]      # the images, and the shape of each
-    if not windows_fit((1, *each), (1, each[0], *kernel), None, stride, padding, dilation, 1):
-        return numpy_ref.im2col(x, kernel, stride, padding, dilation)
-    cdef Geometry g = geometry(each[0], each[1:], kernel, stride, padding, dilation, None)
-    patch, places, image = g.channels * product(g.kernel), product(g.out), g.channels * product(g.size)
-    cdef ndarray z = shaped(kind, (*lot, patch, places), False)
+    cdef Py_ssize_t patch = g.channels * product(g.kernel), places = product(g.out), image = g.channels * product(g.size), k
+    for i in range(lead):
+        shape[i] = dims(<ndarray>x)[i]
+    shape[lead], shape[lead + 1] = patch, places
+    cdef ndarray z = shaped(kind, lead + 2, shape, False)
     for k in range(size(z) // max(patch * places, 1)):
         fill_columns(kind, data(<ndarray>x) + k * image * item_size(kind), data(z) + k * patch * places * item_size(kind), g)
     return z
@@ -436,18 +460,19 @@ def im2col(x, kernel, stride, padding, dilation):
 
 def col2im(x, shape, kernel, stride, padding, dilation):
     x = row_major(x)
-    cdef int kind = easy(x)
-    if kind < 0 or len(shape) <= len(kernel):
+    cdef int kind = easy(x), lead, nd
+    cdef Geometry g
+    cdef npy_intp d[MOST_DIMS]
+    nd = read_shape(shape, d)
+    lead = -2 if kind < 0 else images(&g, nd, d, kernel, stride, padding, dilation)
+    if lead < 0:
         return numpy_ref.col2im(x, shape, kernel, stride, padding, dilation)
-    cdef Py_ssize_t lead = len(shape) - len(kernel) - 1, patch, places, image, k
-    lot, each = shape[:lead], shape[lead:]
-    if not windows_fit((1, *each), (1, each[0], *kernel), None, stride, padding, dilation, 1):
+    cdef ndarray columns = <ndarray>x
+    cdef Py_ssize_t patch = g.channels * product(g.kernel), places = product(g.out), image = g.channels * product(g.size), k
+    if ndim(columns) != lead + 2 or not same_dims(dims(columns), d, lead) or dims(columns)[lead] != patch \
+            or dims(columns)[lead + 1] != places:
         return numpy_ref.col2im(x, shape, kernel, stride, padding, dilation)
-    cdef Geometry g = geometry(each[0], each[1:], kernel, stride, padding, dilation, None)
-    patch, places, image = g.channels * product(g.kernel), product(g.out), g.channels * product(g.size)
-    if x.shape != (*lot, patch, places):
-        return numpy_ref.col2im(x, shape, kernel, stride, padding, dilation)
-    cdef ndarray z = shaped(kind, shape, True)
-    for k in range(size(<ndarray>x) // max(patch * places, 1)):
-        add_columns(kind, data(z) + k * image * item_size(kind), data(<ndarray>x) + k * patch * places * item_size(kind), g)
+    cdef ndarray z = shaped(kind, nd, d, True)
+    for k in range(size(columns) // max(patch * places, 1)):
+        add_columns(kind, data(z) + k * image * item_size(kind), data(columns) + k * patch * places * item_size(kind), g)
     return z

@@ -18,7 +18,7 @@ from minigrad._core.record.apply import call
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.precision import round_to, wide_on_cpu
 from minigrad.ops.base.rule import Linear, Op, conj, op
-from minigrad.ops.nn.convolution_checks import check_operands, check_result, check_room, transposed_options, window_options
+from minigrad.ops.nn.convolution_checks import check_operands, check_shapes, check_transposed_shapes, sizes, window_options
 from minigrad.ops.reduce.reduction import SumDim
 from minigrad.ops.shape.cat_split import SliceBackward, narrow
 from minigrad.ops.shape.views import reshape, squeeze, unsqueeze
@@ -133,12 +133,12 @@ class ConvolutionWeight(Linear):
 def convolve(function, n, input, weight, bias, stride, padding, dilation, groups):
     """The common code of conv1d, conv2d and conv3d."""
     input, weight, bias = cast_operands("conv", input, weight, bias)
-    groups = check_operands(function, n, input, weight, bias, False, groups)
-    stride, padding, dilation = window_options(function, n, stride, padding, dilation)
+    check_operands(function, n, input, weight, bias)
+    stride, padding, dilation, groups = window_options(function, n, stride, padding, dilation, groups)
+    check_shapes(function, input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation, groups)
     x = unsqueeze(input, 0) if input.ndim == n + 1 else input
     if padding == "same":
         x, padding = same_padding(x, weight, dilation)
-    check_room(x, weight, padding, dilation)
     z = call(Convolution.op, (x, weight, bias, stride, padding, dilation, False, (0,) * n, groups))
     if x.shape[1] == 0:         # as in PyTorch: without input channels, the result has no channels
         z = narrow(z, 1, 0, 0)
@@ -159,10 +159,12 @@ def same_padding(x, weight, dilation):
 def conv_transpose(function, n, input, weight, bias, stride, padding, output_padding, groups, dilation):
     """The common code of conv_transpose1d, conv_transpose2d and conv_transpose3d."""
     input, weight, bias = cast_operands("conv", input, weight, bias)
-    groups = check_operands(function, n, input, weight, bias, True, groups)
-    stride, padding, dilation, more = transposed_options(function, n, stride, padding, dilation, output_padding)
+    check_operands(function, n, input, weight, bias)
+    padding, more = sizes(padding, n, "padding", function), sizes(output_padding, n, "output_padding", function)
+    stride, padding, dilation, groups = window_options(function, n, stride, padding, dilation, groups)
+    check_transposed_shapes(function, input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation,
+                            more, groups)
     x = unsqueeze(input, 0) if input.ndim == n + 1 else input
-    check_result(x, transposed_shape(x.shape, weight.shape, stride, padding, dilation, more, groups))
     z = call(Convolution.op, (x, weight, bias, stride, padding, dilation, True, more, groups))
     return z if x.ndim == input.ndim else squeeze(z, 0)
 
