@@ -58,6 +58,20 @@ class Matrix:
         return self.transposed
 
 
+@lru_cache(CACHED)
+def cheapest_first(*matrices):
+    """(dimension, matrix) for each of the matrices of the last dimensions, except None; the dimension counts from the end, -1, -2, ...
+
+    The smallest ratio of sizes comes first, because later products are then smaller. Of equal ones that grow, the last dimension does.
+    """
+    order = []
+    for i, matrix in enumerate(matrices):
+        if matrix is not None:
+            ratio = len(matrix) / max(matrix.length, 1)
+            order.append((ratio, i if ratio < 1 else -i, i - len(matrices), matrix))
+    return tuple([(dim, matrix) for _, _, dim, matrix in sorted(order, key=lambda entry: entry[:2])])
+
+
 def ranges(length, first, stop, weights):
     """The matrix whose row i has weights[i] in the columns from first[i] to stop[i] - 1."""
     counts = stop - first

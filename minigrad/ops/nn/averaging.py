@@ -11,6 +11,7 @@ Mirrors ``aten/src/ATen/native/{AveragePool2d,AveragePool3d,AdaptiveAveragePooli
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
@@ -22,7 +23,7 @@ from minigrad.ops.elementwise.functions import relu
 from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import sign
 from minigrad.ops.nn.convolution_checks import sizes
-from minigrad.ops.nn.pooling import check_images, check_not_empty, make_table, pooling_arguments, target_sizes
+from minigrad.ops.nn.pooling import check_images, check_not_empty, check_windows, make_table, target_sizes, window_sizes
 from minigrad.ops.reduce.reduction import mean
 from minigrad.ops.shape.views import squeeze, unsqueeze
 
@@ -43,22 +44,13 @@ class Resample(Linear):
     inputs = 1
 
     def forward(k, x, matrices):
-        order = []
-        for i, matrix in enumerate(matrices):
-            if matrix is not None:      # smallest ratio first: later products are smaller; ties that grow: last dimension first
-                ratio = len(matrix) / max(matrix.length, 1)
-                order.append((ratio, i if ratio < 1 else -i, x.ndim - len(matrices) + i, matrix))
         z = to_wide(k, x)
-        for _, _, dim, matrix in sorted(order, key=first_two):
-            z = k.resample(z, dim, matrix.starts, matrix.columns, matrix.weights)
+        for dim, matrix in resampling.cheapest_first(*matrices):
+            z = k.resample(z, x.ndim + dim, matrix.starts, matrix.columns, matrix.weights)
         return round_to(k, z, x)
 
     def vjp_x(g, matrices):
         return call(Resample.op, (g, tuple([None if matrix is None else matrix.adjoint() for matrix in matrices])))
-
-
-def first_two(entry):
-    return entry[:2]
 
 
 AvgPool2d = variant(Resample, "avg_pool2d", "AvgPool2D0", "z = the mean of each window")
@@ -76,22 +68,30 @@ def run_resampling(rule, x, matrices):
     return call(rule.op, (x, matrices))
 
 
+@lru_cache(resampling.CACHED)
+def averages_over(function, plane, size, stride, padding, ceil_mode, count_include_pad, divisor):
+    """The matrix of each dimension of `plane`, the last dimensions of a shape, after checks."""
+    n = len(plane)
+    check_windows(function, plane, size, stride, padding, (1,) * n, ceil_mode)
+    # one divisor for all dimensions: the matrix of the last dimension divides by it
+    weights = [None] * n if divisor is None else [*[1.0] * (n - 1), 1 / divisor]
+    return tuple([make_table(function, resampling.averages, *each, ceil_mode, count_include_pad, weight)
+                  for *each, weight in zip(plane, size, stride, padding, weights)])
+
+
 def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
     """The common code of avg_pool1d, avg_pool2d and avg_pool3d."""
     check_images(function, input, n)
-    size, stride, padding, _ = pooling_arguments(function, input, n, kernel_size, stride, padding, 1, ceil_mode)
+    plane = input.shape[-n:]
+    size, stride, padding, _ = window_sizes(function, n, kernel_size, stride, padding, 1, ceil_mode)
     flag(count_include_pad, "count_include_pad", function)
-    if divisor is not None and integer(divisor, "divisor_override", function) == 0:
-        raise ShapeError("MG-E210", "divisor must be not zero")
-    if n == 3 and any([input.shape[i - 3] < size[i] for i in range(3)]):
-        raise ShapeError("MG-E210", f"input image {list(input.shape[-3:])} smaller than kernel size {list(size)}, in "
-                         f"{function}()")
-    # one divisor for all dimensions: the matrix of the last dimension divides by it
-    weights = [None] * n if divisor is None else [*[1.0] * (n - 1), 1 / divisor]
-    return run_resampling(rule, input, tuple([
-        make_table(function, resampling.averages, input.shape[i - n], size[i], stride[i], padding[i], ceil_mode, count_include_pad,
-                   weights[i])
-        for i in range(n)]))
+    if divisor is not None:
+        divisor = integer(divisor, "divisor_override", function)
+        if divisor == 0:
+            raise ShapeError("MG-E210", "divisor must be not zero")
+    if n == 3 and any([length < least for length, least in zip(plane, size)]):
+        raise ShapeError("MG-E210", f"input image {list(plane)} smaller than kernel size {list(size)}, in {function}()")
+    return run_resampling(rule, input, averages_over(function, plane, size, stride, padding, ceil_mode, count_include_pad, divisor))
 
 
 def adaptive_avg_pool(function, n, rule, input, output_size):

@@ -12,6 +12,7 @@ Mirrors ``aten/src/ATen/native/{DilatedMaxPool2d,DilatedMaxPool3d,AdaptiveMaxPoo
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from minigrad._core.record.apply import call
@@ -118,25 +119,27 @@ def check_images(function, input, n, integers=False):
                          f"input, but got:{list(input.shape)}, in {function}()")
 
 
-def pooling_arguments(function, input, n, kernel_size, stride, padding, dilation, ceil_mode):
-    """Return (size, stride, padding, dilation), the common arguments of all poolings, as tuples, after checks."""
+def window_sizes(function, n, kernel_size, stride, padding, dilation, ceil_mode):
+    """Return (size, stride, padding, dilation), the common arguments of all poolings, as tuples of n ints."""
+    flag(ceil_mode, "ceil_mode", function)
     size = sizes(kernel_size, n, "kernel_size", function)
     stride = size if stride is None or (isinstance(stride, (tuple, list)) and not stride) else sizes(stride, n, "stride", function)
-    padding, dilation = sizes(padding, n, "padding", function), sizes(dilation, n, "dilation", function)
-    flag(ceil_mode, "ceil_mode", function)
+    return size, stride, sizes(padding, n, "padding", function), sizes(dilation, n, "dilation", function)
+
+
+def check_windows(function, plane, size, stride, padding, dilation, ceil_mode):
+    """Raise unless windows with these sizes fit into `plane`, the last dimensions of a shape."""
     if min(size) <= 0 or min(stride) <= 0 or min(dilation) <= 0:
         raise ShapeError("MG-E210", f"{function}() kernel size, stride and dilation must be greater than zero, but got",
                          found=f"{size}, {stride} and {dilation}", expected="positive numbers")
-    for i in range(n):
-        if not 0 <= padding[i] <= size[i] // 2:
+    for length, pad in zip(size, padding):
+        if not 0 <= pad <= length // 2:
             raise ShapeError("MG-E210", f"{function}() padding should be at most half of kernel size (pad should be at most half "
-                             f"of effective kernel size), and no less than 0, but got padding={padding[i]} and "
-                             f"kernel_size={size[i]}")
-    count = [resampling.window_count(input.shape[i - n], size[i], stride[i], padding[i], dilation[i], ceil_mode) for i in range(n)]
+                             f"of effective kernel size), and no less than 0, but got padding={pad} and kernel_size={length}")
+    count = [resampling.window_count(*each, ceil_mode) for each in zip(plane, size, stride, padding, dilation)]
     if min(count) <= 0:
-        raise ShapeError("MG-E210", f"Given input size: {list(input.shape)}. Calculated output size: {count}. Output size is too "
+        raise ShapeError("MG-E210", f"Given input size: {list(plane)}. Calculated output size: {count}. Output size is too "
                          f"small, in {function}()", expected="a window no larger than the padded input")
-    return size, stride, padding, dilation
 
 
 def make_table(function, make, *args):
@@ -156,19 +159,25 @@ def run_pooling(rule, x, places, return_indices) -> Any:
     return (z, indices) if return_indices else z
 
 
+@lru_cache(resampling.CACHED)
+def places_in(function, plane, size, stride, padding, dilation, ceil_mode):
+    """The table of each dimension of `plane`, the last dimensions of a shape, after checks."""
+    check_windows(function, plane, size, stride, padding, dilation, ceil_mode)
+    tables = tuple([make_table(function, resampling.places, *each, ceil_mode)
+                    for each in zip(plane, size, stride, padding, dilation)])
+    for i, table in enumerate(tables):
+        if dilation[i] > 1 and table.max() >= plane[i]:
+            raise ShapeError("MG-E210", f"{function}(): no element of a window lies in the input, only padding",
+                             found=f"kernel_size={size}, padding={padding}, dilation={dilation} on {list(plane)}")
+    return tables
+
+
 def max_pool(function, n, rule, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices) -> Any:
     """The common code of max_pool1d, max_pool2d and max_pool3d."""
     check_images(function, input, n, integers=True)
-    size, stride, padding, dilation = pooling_arguments(function, input, n, kernel_size, stride, padding, dilation, ceil_mode)
-    flag(return_indices, "return_indices", function)
-    places = tuple([
-        make_table(function, resampling.places, input.shape[i - n], size[i], stride[i], padding[i], dilation[i], ceil_mode)
-        for i in range(n)])
-    for i in range(n):
-        if dilation[i] > 1 and places[i].max() >= input.shape[i - n]:
-            raise ShapeError("MG-E210", f"{function}(): no element of a window lies in the input, only padding",
-                             found=f"kernel_size={size}, padding={padding}, dilation={dilation} on {list(input.shape)}")
-    return run_pooling(rule, input, places, return_indices)
+    windows = window_sizes(function, n, kernel_size, stride, padding, dilation, ceil_mode)
+    places = places_in(function, input.shape[-n:], *windows, ceil_mode)
+    return run_pooling(rule, input, places, flag(return_indices, "return_indices", function))
 
 
 def target_sizes(function, input, n, output_size):
