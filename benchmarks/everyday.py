@@ -58,7 +58,7 @@ OPS = {
         "F.mse_loss(x, y); F.l1_loss(x, y); F.smooth_l1_loss(x, y); F.cross_entropy(x, t); F.nll_loss(x, t); "
         "F.binary_cross_entropy_with_logits(x, y); F.kl_div(x, y); F.cosine_similarity(x, y)",
     "layers":
-        "F.linear(x, y); F.embedding(t, x); F.one_hot(t, 64); F.layer_norm(x, x.shape[-1:]); "
+        "F.linear(x, y); F.embedding(t, x); F.one_hot(t, len(x)); F.layer_norm(x, x.shape[-1:]); "
         "F.batch_norm(x, None, None, training=True); F.group_norm(x, 2); F.normalize(x); F.pad(x, (1, 1)); "
         "F.conv1d(x[None], w1); F.conv2d(x[None, None], w2); F.conv2d(x[None, None], w2, padding=1); "
         "F.conv2d(x[None, None], w2, stride=2); F.max_pool2d(x[None], 2); F.avg_pool2d(x[None], 2); "
