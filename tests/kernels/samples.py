@@ -419,6 +419,8 @@ for _shape, _dim in (((90,), 0), ((3, 50), 1), ((50, 3), 0), ((2, 80, 3), 1)):
         for _kind in ("any", "special"):
             sample("topk", f"{_shape} {_number} {_kind}", (_shape, _kind), dtypes=REAL,
                    after=lambda x, d=_dim, n=_number: (np.round(x), min(n, x.shape[d]), d, n != 40))
+sample("median", "long, ties", (3, 700), dtypes=REAL, after=lambda x: (np.round(x), 1, False))
+sample("topk", "long, ties", (700,), dtypes=REAL, after=lambda x: (np.round(x), 300, 0, True))
 sample("cumextremum", "ties", (3, 4), dtypes=REAL, after=lambda x: (np.round(x), 1, True))
 sample("logcumsumexp", "2-d", (3, 4), after=lambda x: (x, 1))
 sample("nonzero", "2-d", (2, 3), dtypes=EVERY, after=lambda x: (x * (x != x[0, 0]),))

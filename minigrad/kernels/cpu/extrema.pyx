@@ -1,8 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """The largest and smallest elements along dimensions, and their positions. nan counts as larger, and also as smaller, than all.
 
-An array that is reduced along neighbouring dimensions has three in effect: x[o, r, i], reduced over r. For many elements NumPy is
-faster, which uses the widest vectors of the processor; but it finds the positions in columns one column after the other.
+An array that is reduced along neighbouring dimensions has three in effect: x[o, r, i], reduced over r. The loops of the elements are
+in extrema.h. The positions in many rows are left to NumPy, whose loop for them has the widest vectors of the processor.
 """
 
 from minigrad.kernels.cpu.common cimport *
@@ -18,14 +18,26 @@ ctypedef fused number:
     cnp.uint8_t
 
 
-cdef int kind_of(object x) noexcept:
-    """The dtype of x, if x is row-major without gaps, not empty, and has a dtype of `number` (bool as uint8); else -1."""
+cdef extern from "extrema.h" nogil:
+    ctypedef void (*mg_extremum)(const void *, void *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    const mg_extremum *mg_largest
+    const mg_extremum *mg_smallest
+
+cdef enum Kind:             # in the order of the tables of extrema.h
+    OTHER = -1
+    SINGLE
+    DOUBLE
+    WHOLE
+    BYTE
+
+
+cdef Kind kind_of(object x) noexcept:
+    """The dtype of x, if x is row-major without gaps and not empty. A bool counts as a byte."""
     if not by_rows(x) or size(<ndarray>x) == 0:
-        return -1
+        return OTHER
     cdef int t = typenum(<ndarray>x)
-    if t == cnp.NPY_BOOL:
-        return cnp.NPY_UINT8
-    return t if t == NPY_FLOAT32 or t == NPY_FLOAT64 or t == cnp.NPY_INT64 or t == cnp.NPY_UINT8 else -1
+    return (SINGLE if t == NPY_FLOAT32 else DOUBLE if t == NPY_FLOAT64 else WHOLE if t == cnp.NPY_INT64
+            else BYTE if t == cnp.NPY_UINT8 or t == cnp.NPY_BOOL else OTHER)
 
 
 cdef inline bint wins(number x, number y, bint largest) noexcept nogil:
@@ -34,24 +46,6 @@ cdef inline bint wins(number x, number y, bint largest) noexcept nogil:
     if number is float or number is double:
         return better or x != x
     return better
-
-
-cdef void best(const number *x, number *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint largest) noexcept nogil:
-    """z[o, i] = the best of x[o, r, i] over r."""
-    cdef Py_ssize_t o, r, i
-    for o in range(outer):
-        for i in range(inner):
-            z[i] = x[i]
-        for r in range(1, n):
-            x += inner
-            if largest:
-                for i in range(inner):
-                    z[i] = x[i] if wins(x[i], z[i], True) else z[i]
-            else:
-                for i in range(inner):
-                    z[i] = x[i] if wins(x[i], z[i], False) else z[i]
-        x += inner
-        z += inner
 
 
 cdef void first_places(const number *x, const number *z, cnp.int64_t *at, Py_ssize_t outer, Py_ssize_t n,
@@ -79,16 +73,14 @@ cdef void running_places(const number *x, cnp.int64_t *at, Py_ssize_t outer, Py_
     """at[o, r, i] = the last place of the best of x[o, s, i] over s <= r; after a nan, of the last nan."""
     cdef Py_ssize_t o, r, i
     cdef cnp.int64_t place
+    cdef number top, v
     for o in range(outer):
         for i in range(inner):
-            at[i] = 0
-        for r in range(1, n):
-            for i in range(inner):
-                place = at[(r - 1) * inner + i]
-                if not wins(x[place * inner + i], x[r * inner + i], largest):
-                    place = r
-                elif x[r * inner + i] != x[r * inner + i]:
-                    place = r
+            place, top = 0, x[i]
+            for r in range(n):
+                v = x[r * inner + i]
+                if v != v or not wins(top, v, largest):
+                    place, top = r, v
                 at[r * inner + i] = place
         x += n * inner
         at += n * inner
@@ -96,11 +88,9 @@ cdef void running_places(const number *x, cnp.int64_t *at, Py_ssize_t outer, Py_
 
 cdef object reduced(object x, object over, bint keepdim, bint largest, bint places):
     """The best elements of x along the dimensions `over`, or their places; None if x is not simple, or NumPy is faster."""
-    cdef int kind = kind_of(x)
+    cdef Kind kind = kind_of(x)
     cdef Reduction g
-    if kind < 0 or not divide(<ndarray>x, over, keepdim, &g):
-        return None
-    if size(<ndarray>x) > SMALL and (g.inner == 1 or not places):
+    if kind == OTHER or not divide(<ndarray>x, over, keepdim, &g) or (places and g.inner == 1 and size(<ndarray>x) > SMALL):
         return None
     cdef ndarray z = fresh_any(g.nd, g.dims, typenum(<ndarray>x))
     cdef ndarray at = <ndarray>empty(g.nd, g.dims, cnp.NPY_INT64, 0) if places else z
@@ -108,22 +98,17 @@ cdef object reduced(object x, object over, bint keepdim, bint largest, bint plac
     cdef char *pz = data(z)
     cdef cnp.int64_t *pa = <cnp.int64_t *>data(at)
     with nogil:
-        if kind == NPY_FLOAT32:
-            best(<const float *>px, <float *>pz, g.outer, g.n, g.inner, largest)
-            if places:
-                first_places(<const float *>px, <const float *>pz, pa, g.outer, g.n, g.inner)
-        elif kind == NPY_FLOAT64:
-            best(<const double *>px, <double *>pz, g.outer, g.n, g.inner, largest)
-            if places:
-                first_places(<const double *>px, <const double *>pz, pa, g.outer, g.n, g.inner)
-        elif kind == cnp.NPY_INT64:
-            best(<const cnp.int64_t *>px, <cnp.int64_t *>pz, g.outer, g.n, g.inner, largest)
-            if places:
-                first_places(<const cnp.int64_t *>px, <const cnp.int64_t *>pz, pa, g.outer, g.n, g.inner)
+        (mg_largest if largest else mg_smallest)[<int>kind](px, pz, g.outer, g.n, g.inner)
+        if not places:
+            pass
+        elif kind == SINGLE:
+            first_places(<const float *>px, <const float *>pz, pa, g.outer, g.n, g.inner)
+        elif kind == DOUBLE:
+            first_places(<const double *>px, <const double *>pz, pa, g.outer, g.n, g.inner)
+        elif kind == WHOLE:
+            first_places(<const cnp.int64_t *>px, <const cnp.int64_t *>pz, pa, g.outer, g.n, g.inner)
         else:
-            best(<const cnp.uint8_t *>px, <cnp.uint8_t *>pz, g.outer, g.n, g.inner, largest)
-            if places:
-                first_places(<const cnp.uint8_t *>px, <const cnp.uint8_t *>pz, pa, g.outer, g.n, g.inner)
+            first_places(<const cnp.uint8_t *>px, <const cnp.uint8_t *>pz, pa, g.outer, g.n, g.inner)
     return at
 
 
@@ -155,8 +140,8 @@ def argmin(x, dim, keepdim):
 
 
 def cumextremum(x, int dim, largest):
-    cdef int kind = kind_of(x)
-    if kind < 0 or not 0 <= dim < ndim(<ndarray>x):
+    cdef Kind kind = kind_of(x)
+    if kind == OTHER or not 0 <= dim < ndim(<ndarray>x):
         return numpy_ref.cumextremum(x, dim, largest)
     cdef ndarray a = <ndarray>x, z = <ndarray>empty(ndim(a), dims(a), cnp.NPY_INT64, 0)
     cdef Py_ssize_t outer, n, inner
@@ -165,11 +150,11 @@ def cumextremum(x, int dim, largest):
     cdef bint most = largest
     cdef char *p = data(a)
     with nogil:
-        if kind == NPY_FLOAT32:
+        if kind == SINGLE:
             running_places(<const float *>p, at, outer, n, inner, most)
-        elif kind == NPY_FLOAT64:
+        elif kind == DOUBLE:
             running_places(<const double *>p, at, outer, n, inner, most)
-        elif kind == cnp.NPY_INT64:
+        elif kind == WHOLE:
             running_places(<const cnp.int64_t *>p, at, outer, n, inner, most)
         else:
             running_places(<const cnp.uint8_t *>p, at, outer, n, inner, most)

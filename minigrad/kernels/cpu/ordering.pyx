@@ -6,7 +6,7 @@ numbers, so one loop sorts every dtype. nan has the largest key, and -0. the key
 """
 
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh_any
@@ -97,11 +97,48 @@ cdef void order_front(Pair *pairs, Py_ssize_t n, Py_ssize_t count) noexcept nogi
             pairs[j] = pair
 
 
-cdef Py_ssize_t middle_of(const Pair *sorted_, Py_ssize_t n, bint skip_nan) noexcept nogil:
-    """Where the median is in a sorted row: the lower of two, or the first nan."""
-    cdef Py_ssize_t nans = 0
-    while nans < n and sorted_[n - 1 - nans].key == ~<cnp.uint64_t>0:
-        nans += 1
+cdef Pair ranked(Pair *pairs, Py_ssize_t n, Py_ssize_t rank) noexcept nogil:
+    """The pair of this rank in the order, without sorting; the pairs are lost.
+
+    Each round looks at one byte of the keys, the highest first, and keeps the pairs that have the same one as the result.
+    """
+    cdef Py_ssize_t counts[256]
+    cdef Py_ssize_t i, byte, kept
+    cdef int shift = 56
+    while n > 1 and shift >= 0:
+        memset(counts, 0, sizeof(counts))
+        for i in range(n):
+            counts[(pairs[i].key >> shift) & 255] += 1
+        byte = 0
+        while rank >= counts[byte]:
+            rank -= counts[byte]
+            byte += 1
+        kept = 0
+        for i in range(n):
+            if <Py_ssize_t>((pairs[i].key >> shift) & 255) == byte:
+                pairs[kept] = pairs[i]
+                kept += 1
+        n = kept
+        shift -= 8
+    return pairs[rank]
+
+
+cdef void select_front(Pair *pairs, Pair *room, Py_ssize_t n, Py_ssize_t count) noexcept nogil:
+    """Move the first `count` pairs of the order to the front, without ordering them."""
+    cdef Py_ssize_t i, kept = 0
+    memcpy(room, pairs, n * sizeof(Pair))
+    cdef Pair last = ranked(room, n, count - 1)
+    for i in range(n):
+        if pairs[i].key < last.key or (pairs[i].key == last.key and pairs[i].place <= last.place):
+            pairs[kept] = pairs[i]
+            kept += 1
+
+
+cdef Py_ssize_t rank_of_median(const Pair *pairs, Py_ssize_t n, bint skip_nan) noexcept nogil:
+    """The lower of two in the middle, or the first nan, which come last in the order."""
+    cdef Py_ssize_t i, nans = 0
+    for i in range(n):
+        nans += pairs[i].key == ~<cnp.uint64_t>0
     if skip_nan:
         return max(n - 1 - nans, 0) // 2
     return n - nans if nans else (n - 1) // 2
@@ -149,12 +186,14 @@ cdef object ordered(object x, int dim, bint descending, Py_ssize_t wanted):
                 else:
                     read_row(<const cnp.uint8_t *>p + r, pairs, n, inner, descending)
                 found = pairs
-                if 0 <= wanted <= FEW:
+                if wanted < ALL:
+                    pairs[0] = ranked(pairs, n, rank_of_median(pairs, n, wanted == MEDIAN_WITHOUT_NAN))
+                elif 0 <= wanted <= FEW:
                     order_front(pairs, n, count)
                 else:
-                    found = sort_pairs(pairs, pairs + n, n)
-                if wanted < ALL:
-                    found += middle_of(found, n, wanted == MEDIAN_WITHOUT_NAN)
+                    if count < n:
+                        select_front(pairs, pairs + n, n, count)
+                    found = sort_pairs(pairs, pairs + n, count)
                 for r in range(count):
                     to[(o * count + r) * inner + c] = found[r].place
         free(pairs)

@@ -15,6 +15,7 @@
     static inline T mg_prod_of_##suffix(const T *x, mg_size n, mg_size step, double unused) {      \
         double z = 1;                                                                              \
         (void)unused;                                                                              \
+        MG_REDUCE(*, z)                                                                            \
         for (mg_size i = 0; i < n; i++) z *= x[i * step];                                          \
         return (T)z;                                                                               \
     }                                                                                              \

@@ -7,6 +7,9 @@ from minigrad.kernels import numpy_ref
 
 cnp.import_array()
 
+cdef enum:
+    ROWS = 8            # that are scanned in turn
+
 ctypedef fused number:
     float
     double
@@ -22,8 +25,8 @@ cdef void scan_columns(const number *x, number *z, wide *running, Py_ssize_t n, 
     """Scan `width` columns together; their rows are `step` elements apart. `running` has the last row of the result."""
     cdef Py_ssize_t r, i
     for i in range(width):
-        running[i] = <wide>x[i]
-        z[i] = x[i]
+        running[i] = <wide>x[i] if product else <wide>x[i] + 0      # -0. + 0 is 0.
+        z[i] = <number>running[i]
     for r in range(1, n):
         x += step
         z += step
@@ -37,10 +40,32 @@ cdef void scan_columns(const number *x, number *z, wide *running, Py_ssize_t n, 
                 z[i] = <number>running[i]
 
 
+cdef void scan_rows(const number *x, number *z, wide *running, Py_ssize_t rows, Py_ssize_t n, bint product,
+                    bint reverse) noexcept nogil:
+    """Scan rows, a few in turn: the next addition of one row waits for the last one, but not for those of other rows."""
+    cdef Py_ssize_t r, k, at, first = 0, count
+    while first < rows:
+        count = min(ROWS, rows - first)
+        for k in range(count):
+            running[k] = 1 if product else 0
+        for r in range(n):
+            at = first * n + (n - 1 - r if reverse else r)
+            for k in range(count):
+                if product:
+                    running[k] *= <wide>x[at + k * n]
+                else:
+                    running[k] += <wide>x[at + k * n]
+                z[at + k * n] = <number>running[k]
+        first += count
+
+
 cdef void scan_all(const number *x, number *z, wide *running, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint product,
                    bint reverse) noexcept nogil:
     """Scan x[o, r, i] over r; SMALL columns at a time, for which `running` has room."""
     cdef Py_ssize_t o, first, at
+    if inner == 1:
+        scan_rows(x, z, running, outer, n, product, reverse)
+        return
     for o in range(outer):
         first = 0
         while first < inner:

@@ -22,7 +22,12 @@ def scan(ufunc, x, dim):
 
 
 def cumsum(x, dim, reverse):
-    return np.ascontiguousarray(np.flip(scan(np.add, np.flip(x, dim), dim), dim)) if reverse and x.ndim else scan(np.add, x, dim)
+    if not x.ndim:
+        return x.copy()
+    z = np.ascontiguousarray(np.flip(scan(np.add, np.flip(x, dim), dim), dim)) if reverse else scan(np.add, x, dim)
+    if z.dtype.kind in "fc":
+        z += 0          # the sum of -0. is 0., as in PyTorch
+    return z
 
 
 def cumprod(x, dim):

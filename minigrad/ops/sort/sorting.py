@@ -83,7 +83,7 @@ class Kthvalue(Selected):
     torch_names = {"x": "self", "number": "k"}
 
     def forward(k, x, number, dim, keepdim):
-        order = k.argsort(x, dim, False)
+        order = k.topk(x, number, dim, False) if x.ndim else k.argsort(x, dim, False)
         return pick(k, x, k.copy(k.slice(order, dim, number - 1, number, 1)), dim, keepdim)
 
 
