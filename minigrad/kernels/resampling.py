@@ -60,9 +60,9 @@ class Matrix:
 
 @lru_cache(CACHED)
 def cheapest_first(*matrices):
-    """(dimension, matrix) for each of the matrices of the last dimensions, except None; the dimension counts from the end, -1, -2, ...
+    """(dimension, matrix) for each of the matrices of the last dimensions, except None; dimensions count from the end: -1, -2, ...
 
-    The smallest ratio of sizes comes first, because later products are then smaller. Of equal ones that grow, the last dimension does.
+    The smallest ratio of sizes comes first: later products are then smaller. Of equal ones that grow, the last dimension does.
     """
     order = []
     for i, matrix in enumerate(matrices):
