@@ -383,6 +383,7 @@ for _dim in range(3):
     sample("index_add", f"3-d {_dim}", (5, 4, 6), [(4, 4, 6), (5, 4, 6), (5, 4, 4)][_dim], dtypes=REAL, after=lambda x, y, d=_dim: (x, d, ROWS[0], y))
 sample("scatter_add", "crowd", (2, 3), (40, 3), dtypes=REAL, after=lambda x, y: (x, 0, np.zeros((40, 3), np.int64), y))
 sample("index_add", "crowd", (2, 3), (60, 3), dtypes=REAL, after=lambda x, y: (x, 0, np.zeros(60, np.int64), y))
+sample("index_put index_put_", "crowd", (2, 3), (60, 3), dtypes=REAL, after=lambda x, y: (x, [np.zeros(60, np.int64)], y, True))
 _INDICES = [[ROWS], [None, ROWS % 4], [None, None, ROWS], [ROWS, ROWS % 4], [ROWS[:, :1], ROWS % 4], [ROWS[0], None, ROWS], [None, ROWS[1] % 4, ROWS[:, :1]],
             [ROWS[:, ::-2]], [ROWS[:0]], [ROWS + 1], [None, ROWS, ROWS[:, :3]]]
 for _number, _indices in enumerate(_INDICES):

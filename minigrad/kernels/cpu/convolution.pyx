@@ -277,7 +277,19 @@ cdef bint finite(ndarray x, int kind) noexcept:
     return finite_f32(<float *>data(x), size(x)) if kind == 0 else finite_f64(<double *>data(x), size(x))
 
 
-cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, Py_ssize_t groups, Py_ssize_t outputs,
+cdef Geometry flattened(const Geometry *g) noexcept:
+    """The sizes of a convolution that is a matrix product, as those of a long row: no vector is half filled at the end of a row."""
+    cdef Geometry flat = g[0]
+    cdef int i
+    for i in range(3):
+        if g.kernel[i] != 1 or g.stride[i] != 1 or g.pad[i] != 0 or g.out[i] != g.size[i]:
+            return flat
+    flat.size[2] = flat.out[2] = product(flat.size)
+    flat.size[0] = flat.size[1] = flat.out[0] = flat.out[1] = 1
+    return flat
+
+
+cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *sizes, Py_ssize_t groups, Py_ssize_t outputs,
                  Contraction which) except -1:
     """Compute the contraction without columns and return True; or do nothing and return False, if columns are faster."""
     cdef Py_ssize_t images = dims(x)[0]
@@ -288,16 +300,17 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *g, P
     cdef char *p = data(x)
     cdef char *q = data(w)
     cdef char *r = data(z)
+    cdef Geometry g = flattened(sizes)
     numbers = which != RESULT or finite(w, kind)    # else zeros of the padding count: 0 times infinity is nan
     with nogil:
         if which == WEIGHT and kind == 0:
-            status = conv_weight_f32(<float *>r, <float *>p, <float *>q, g, images, groups, outputs, threads)
+            status = conv_weight_f32(<float *>r, <float *>p, <float *>q, &g, images, groups, outputs, threads)
         elif which == WEIGHT:
-            status = conv_weight_f64(<double *>r, <double *>p, <double *>q, g, images, groups, outputs, threads)
+            status = conv_weight_f64(<double *>r, <double *>p, <double *>q, &g, images, groups, outputs, threads)
         elif kind == 0:
-            status = conv_f32(<float *>p, <float *>q, <float *>r, g, images, groups, outputs, which == INPUT, numbers, threads)
+            status = conv_f32(<float *>p, <float *>q, <float *>r, &g, images, groups, outputs, which == INPUT, numbers, threads)
         else:
-            status = conv_f64(<double *>p, <double *>q, <double *>r, g, images, groups, outputs, which == INPUT, numbers, threads)
+            status = conv_f64(<double *>p, <double *>q, <double *>r, &g, images, groups, outputs, which == INPUT, numbers, threads)
     if status < 0:
         raise MemoryError
     return status == 0

@@ -48,7 +48,8 @@ cdef struct Walk:
 
 cdef bint walk_from(const Walk *w, int dim, unit *to, const unit *source, const char *at) noexcept nogil:
     """Walk over the dimensions from `dim` on; return False at the first index that is out of range."""
-    cdef npy_intp i, k, ts = 0, ss = 0, step = 0, length = 1
+    cdef npy_intp i, k, ts = 0, ss = 0, step = 0, length = 1, n = w.n, to_step = w.to_step, source_step = w.source_step
+    cdef bint adds = w.adds
     if dim < w.nd - 1:
         for i in range(w.dims[dim]):
             if not walk_from(w, dim + 1, to, source, at):
@@ -63,16 +64,21 @@ cdef bint walk_from(const Walk *w, int dim, unit *to, const unit *source, const 
         return True
     if step == 0:       # a run of elements at one index
         k = (<const npy_intp *>at)[0]
-        if not 0 <= k < w.n:
+        if not 0 <= k < n:
             return False
-        move_run(w.adds, <unit *>(<char *>to + k * w.to_step), ts, <const unit *>(<const char *>source + k * w.source_step), ss, length)
+        move_run(adds, <unit *>(<char *>to + k * to_step), ts, <const unit *>(<const char *>source + k * source_step), ss, length)
         return True
     for i in range(length):
-        k = (<const npy_intp *>(at + i * step))[0]
-        if not 0 <= k < w.n:
+        k = (<const npy_intp *>at)[0]
+        if not 0 <= k < n:
             return False
-        move_run(w.adds, <unit *>(<char *>to + i * ts + k * w.to_step), 0,
-                 <const unit *>(<const char *>source + i * ss + k * w.source_step), 0, 1)
+        if adds:
+            (<unit *>(<char *>to + k * to_step))[0] += (<const unit *>(<const char *>source + k * source_step))[0]
+        else:
+            (<unit *>(<char *>to + k * to_step))[0] = (<const unit *>(<const char *>source + k * source_step))[0]
+        to = <unit *>(<char *>to + ts)
+        source = <const unit *>(<const char *>source + ss)
+        at += step
     return True
 
 
@@ -120,11 +126,19 @@ cdef bint movable(object x) noexcept:
     return of_numbers(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) and cnp.PyArray_ITEMSIZE(<ndarray>x) <= 16
 
 
-cdef bint addable(ndarray x, npy_intp n) noexcept:
-    """Whether `n` numbers can be added to elements of x in the dtype of x. Of many, float32 sums would lose digits."""
+cdef bint addable(ndarray x) noexcept:
+    """Whether numbers can be added to elements of x."""
     cdef int type_ = typenum(x)
-    return ((type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64 or type_ == cnp.NPY_INT32)
-            and n <= CROWD * size(x))
+    return type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64 or type_ == cnp.NPY_INT32
+
+
+cdef bint crowded(ndarray x, npy_intp n) noexcept:
+    """Whether the sums of `n` numbers that are added to elements of x would lose digits, and are made in float64."""
+    return typenum(x) == NPY_FLOAT32 and n > CROWD * size(x)
+
+
+cdef object as_double(object x):
+    return cnp.PyArray_Cast(<ndarray>x, NPY_FLOAT64)
 
 
 cdef bint is_index(object x) noexcept:
@@ -177,8 +191,11 @@ cdef object written(object x, int dim, object index, object y, bint adds):
     cdef int i
     if type(x) is not ndarray or not movable(y) or typenum(<ndarray>y) != typenum(<ndarray>x) or not along(&w, <ndarray>x, dim, index):
         return None
-    if adds and not addable(<ndarray>x, size(<ndarray>index)):
+    if adds and not addable(<ndarray>x):
         return None
+    if adds and crowded(<ndarray>x, size(<ndarray>index)):
+        z = written(as_double(x), dim, index, as_double(y), True)
+        return None if z is None else cnp.PyArray_Cast(z, NPY_FLOAT32)
     for i in range(w.nd):
         w.source[i] = 0
     if ndim(<ndarray>y) or adds:
@@ -313,6 +330,7 @@ cdef bint put(ndarray z, object indices, object y, bint adds) except -1:
     """Store or add y at z[indices]. False, with z unchanged, if the arguments are not simple."""
     cdef Walk w
     cdef int i, lead
+    cdef ndarray sums
     if not movable(y) or typenum(<ndarray>y) != typenum(z) or overlap(z, <ndarray>y):
         return False
     cdef npy_intp *found = distances(&w, z, indices, w.to)
@@ -328,8 +346,12 @@ cdef bint put(ndarray z, object indices, object y, bint adds) except -1:
             w.source[i] = strides(<ndarray>y)[i - lead]
             fits = fits and dims(<ndarray>y)[i - lead] == w.dims[i]
     w.to_step, w.source_step, w.adds = 1, 0, adds
-    fits = fits and (not adds or addable(z, places))
-    if fits:
+    fits = fits and (not adds or addable(z))
+    if fits and adds and crowded(z, places):
+        sums = as_double(z)
+        put(sums, indices, as_double(y), True)
+        copy_into(z, sums)
+    elif fits:
         run(&w, z, data(z), data(<ndarray>y), <char *>found)
     free(found)
     return fits

@@ -62,6 +62,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
                                f"then it must have the same shape as the input ({list(input.shape)})")
     if weight.ndim != 2:
         raise TensorValueError("MG-E205", f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    length = 0          # of each bag, if all have the same
     if input.ndim == 2:
         if offsets is not None:
             raise TensorValueError("MG-E332", "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
@@ -92,8 +93,18 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     if per_sample_weights is not None and mode != "sum":
         raise AutogradNotImplementedError("MG-E332", "embedding_bag: per_sample_weights was not None. per_sample_weights is only "
                                           f"supported for mode='sum' (got mode='{mode}').")
-    return reduce_bags(input, weight, starts, (max_norm, norm_type, scale_grad_by_freq, sparse), mode, per_sample_weights,
-                       padding_idx)
+    options = (max_norm, norm_type, scale_grad_by_freq, sparse)
+    if length and padding_idx is None:
+        return reduce_equal_bags(embedding(input, weight, None, *options), len(starts), length, mode, per_sample_weights)
+    return reduce_bags(input, weight, starts, options, mode, per_sample_weights, padding_idx)
+
+
+def reduce_equal_bags(rows, bags, length, mode, factors):
+    """Compute the bags of the `rows` of a table, `length` of them in each."""
+    if factors is not None:
+        rows = rows * factors.unsqueeze(1)
+    rows = rows.view(bags, length, rows.shape[1])
+    return rows.max(1)[0] if mode == "max" else rows.sum(1) if mode == "sum" else rows.mean(1)
 
 
 def reduce_bags(input, weight, starts, options, mode, factors, padding_idx):
