@@ -88,9 +88,11 @@ cdef void running_places(const number *x, cnp.int64_t *at, Py_ssize_t outer, Py_
 
 cdef object reduced(object x, object over, bint keepdim, bint largest, bint places):
     """The best elements of x along the dimensions `over`, or their places; None if x is not simple, or NumPy is faster."""
-    cdef Kind kind = kind_of(x)
+    cdef Kind kind
     cdef Reduction g
-    if kind == OTHER or not divide(<ndarray>x, over, keepdim, &g) or (places and g.inner == 1 and size(<ndarray>x) > SMALL):
+    x = divided(x, over, keepdim, &g)
+    kind = kind_of(x)
+    if kind == OTHER or (places and g.inner == 1 and size(<ndarray>x) > SMALL):
         return None
     cdef ndarray z = fresh_any(g.nd, g.dims, typenum(<ndarray>x))
     cdef ndarray at = <ndarray>empty(g.nd, g.dims, cnp.NPY_INT64, 0) if places else z
@@ -140,6 +142,7 @@ def argmin(x, dim, keepdim):
 
 
 def cumextremum(x, int dim, largest):
+    x = in_rows(x)
     cdef Kind kind = kind_of(x)
     if kind == OTHER or not 0 <= dim < ndim(<ndarray>x):
         return numpy_ref.cumextremum(x, dim, largest)

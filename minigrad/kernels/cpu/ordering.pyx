@@ -149,6 +149,7 @@ cdef Py_ssize_t ALL = -1, MEDIAN = -2, MEDIAN_WITHOUT_NAN = -3
 
 cdef object ordered(object x, int dim, bint descending, Py_ssize_t wanted):
     """The first `wanted` positions in the order along `dim` (int64), ALL, or that of the median; None if x is not simple."""
+    x = in_rows(x)
     if not by_rows(x):
         return None
     cdef ndarray a = <ndarray>x, z

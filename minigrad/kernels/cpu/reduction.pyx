@@ -53,28 +53,29 @@ ctypedef fused real:
     double
 
 
-cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double argument):
-    """A reduction of reductions.h, or None if NumPy has to do it: it goes through large columns in the order of memory."""
-    cdef int kind = easy(x)
+cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double correction):
+    """A reduction of reductions.h; None if NumPy has to do it, which goes through large columns in the order of memory.
+
+    Its last argument is n - `correction`, and at least 0.
+    """
     cdef Reduction g
-    cdef ndarray z
-    if kind < 0 or not divide(<ndarray>x, reduced, keepdim, &g) or (g.inner > 1 and size(<ndarray>x) > SMALL):
+    cdef ndarray a, z
+    if not is_real(x):
         return None
-    z = fresh(g.nd, g.dims, typenum(<ndarray>x))
-    cdef char *p = data(<ndarray>x)
+    x = divided(x, reduced, keepdim, &g)
+    if x is None or (g.inner > 1 and size(<ndarray>x) > SMALL):
+        return None
+    a = <ndarray>x
+    z = fresh(g.nd, g.dims, typenum(a))
+    cdef char *p = data(a)
     cdef char *r = data(z)
     with nogil:
-        loops[kind](p, r, g.outer, g.n, g.inner, argument)
+        loops[typenum(a) != NPY_FLOAT32](p, r, g.outer, g.n, g.inner, max(g.n - correction, 0))
     return z
 
 
 def var(x, reduced, correction, keepdim):
-    cdef Reduction g
-    cdef double freedom
-    z = None
-    if easy(x) >= 0 and divide(<ndarray>x, reduced, keepdim, &g):
-        freedom = g.n - correction
-        z = reduce(mg_var_loops, x, reduced, keepdim, freedom if freedom > 0 else 0)
+    z = reduce(mg_var_loops, x, reduced, keepdim, correction)
     return numpy_ref.var(x, reduced, correction, keepdim) if z is None else z
 
 
@@ -125,7 +126,7 @@ cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t 
 
 
 cdef object sum_of(object x, Reduction *g):
-    """The sum of float numbers, or None if NumPy has to do it."""
+    """The sum of float numbers, or None if `x` has other strides than `g` needs."""
     cdef bint turned = False
     cdef Py_ssize_t outer = g.outer, inner = g.inner
     cdef double room[SMALL]
@@ -157,20 +158,27 @@ cdef object sum_of(object x, Reduction *g):
     return z
 
 
+cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
+    """The sum of float numbers over the dimensions `reduced`, or None."""
+    z = sum_of(x, g) if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, g) else None
+    if z is None and is_real(x):
+        x = divided(x, reduced, keepdim, g)
+        z = None if x is None else sum_of(x, g)
+    return z
+
+
 def sum(x, reduced, keepdim):
     cdef Reduction g
-    z = None
-    if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, &g):
-        z = sum_of(x, &g)
-        if z is None:
-            z = sum_of_whole(x, &g)
+    z = sum_over(x, reduced, keepdim, &g)
+    if z is None and type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, &g):
+        z = sum_of_whole(x, &g)
     return numpy_ref.sum(x, reduced, keepdim) if z is None else z
 
 
 def mean(x, reduced, keepdim):
     cdef Reduction g
     cdef Py_ssize_t i
-    z = sum_of(x, &g) if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, &g) else None
+    z = sum_over(x, reduced, keepdim, &g)
     if z is None:
         return numpy_ref.mean(x, reduced, keepdim)
     if typenum(<ndarray>z) == NPY_FLOAT32:
@@ -253,8 +261,20 @@ cdef bint last_dim(object x, int dim):
     return easy(x) >= 0 and ndim(<ndarray>x) > 0 and dim == ndim(<ndarray>x) - 1 and size(<ndarray>x) > 0
 
 
+cdef bint can_be_last(object x, int dim):
+    """Whether `exchanged` makes an array for `last_dim`."""
+    return is_real(x) and 0 <= dim < ndim(<ndarray>x) and size(<ndarray>x) > 0
+
+
+cdef object exchanged(object x, int dim):
+    """A row-major copy of x with `dim` and the last dimension exchanged."""
+    return cnp.PyArray_NewCopy(cnp.PyArray_SwapAxes(<ndarray>x, dim, ndim(<ndarray>x) - 1), cnp.NPY_CORDER)
+
+
 def softmax(x, int dim):
     if not last_dim(x, dim):
+        if can_be_last(x, dim):
+            return exchanged(softmax(exchanged(x, dim), ndim(<ndarray>x) - 1), dim)
         return numpy_ref.softmax(x, dim)
     cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a))
     cdef Py_ssize_t n = dims(z)[dim], rows = size(z) // n
@@ -271,6 +291,8 @@ def softmax(x, int dim):
 
 def log_softmax(x, int dim):
     if not last_dim(x, dim):
+        if can_be_last(x, dim):
+            return exchanged(log_softmax(exchanged(x, dim), ndim(<ndarray>x) - 1), dim)
         return numpy_ref.log_softmax(x, dim)
     cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a))
     cdef Py_ssize_t n = dims(z)[dim], rows = size(z) // n
@@ -312,12 +334,16 @@ cdef bint alike(object x, object y) noexcept:
 
 def softmax_backward(g, z, int dim):
     if not last_dim(g, dim) or not alike(g, z):
+        if can_be_last(g, dim) and can_be_last(z, dim) and ndim(<ndarray>g) == ndim(<ndarray>z) and same_dims(dims(<ndarray>g), dims(<ndarray>z), ndim(<ndarray>g)):
+            return exchanged(softmax_backward(exchanged(g, dim), exchanged(z, dim), ndim(<ndarray>g) - 1), dim)
         return numpy_ref.softmax_backward(g, z, dim)
     return backward_of(<ndarray>g, <ndarray>z, False)
 
 
 def log_softmax_backward(g, z, int dim):
     if not last_dim(g, dim) or not alike(g, z):
+        if can_be_last(g, dim) and can_be_last(z, dim) and ndim(<ndarray>g) == ndim(<ndarray>z) and same_dims(dims(<ndarray>g), dims(<ndarray>z), ndim(<ndarray>g)):
+            return exchanged(log_softmax_backward(exchanged(g, dim), exchanged(z, dim), ndim(<ndarray>g) - 1), dim)
         return numpy_ref.log_softmax_backward(g, z, dim)
     return backward_of(<ndarray>g, <ndarray>z, True)
 

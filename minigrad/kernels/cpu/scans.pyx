@@ -78,6 +78,7 @@ cdef object scanned(object x, int dim, bint product, bint reverse):
     """The running sums or products; None if x is not simple."""
     cdef int type_
     cdef double room[SMALL]
+    x = in_rows(x)
     if not by_rows(x):
         return None
     cdef ndarray a = <ndarray>x, z
