@@ -147,3 +147,24 @@ def test_the_tangent_of_a_product_of_one_infinite_number(m):
 def test_softmax_lies_row_by_row(m):
     x = m.ones(3, 2).t()
     assert x.softmax(0).stride() == x.log_softmax(0).stride() == (3, 1)
+
+
+@BOTH
+@pytest.mark.parametrize("pad, found", [((2, -1), [1, 2, 0, 1, 2]), ((-1, 3), [1, 2, 3, 1, 2, 3]), ((-2, 2), [2, 3, 2, 3]),
+                                        ((-4, 0), []), ((1, -2), [1, 0, 1]), ((-1, 4), None)])
+def test_circular_padding_repeats_what_is_left_after_cutting(pad, found, m):
+    x = m.arange(4.).reshape(1, 4)
+    if found is None:
+        with pytest.raises(RuntimeError):
+            m.nn.functional.pad(x, pad, "circular")
+    else:
+        assert m.nn.functional.pad(x, pad, "circular")[0].tolist() == found
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_the_median_of_nothing(name, m):
+    found = [getattr(m.zeros(0, dtype=getattr(m, dtype)), name)().item() for dtype in ("uint8", "int8", "int16", "int32", "int64")]
+    assert found == [0, 0, 0, -2 ** 31, -2 ** 63]
+    for dtype in (m.float16, m.bfloat16, m.float32, m.float64):
+        assert getattr(m.zeros(0, dtype=dtype), name)().isnan().item()
