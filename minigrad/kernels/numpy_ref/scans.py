@@ -22,6 +22,8 @@ def scan(ufunc, x, dim):
 
 
 def cumsum(x, dim, reverse):
+    if x.ndim:
+        x = x + x.dtype.type(0)     # a sum begins with 0, and so is never -0
     return np.ascontiguousarray(np.flip(scan(np.add, np.flip(x, dim), dim), dim)) if reverse and x.ndim else scan(np.add, x, dim)
 
 
