@@ -168,3 +168,28 @@ def test_the_median_of_nothing(name, m):
     assert found == [0, 0, 0, -2 ** 31, -2 ** 63]
     for dtype in (m.float16, m.bfloat16, m.float32, m.float64):
         assert getattr(m.zeros(0, dtype=dtype), name)().isnan().item()
+
+
+@BOTH
+def test_a_running_sum_is_never_minus_zero(m):
+    for x in (m.tensor([-0., -0.]), m.tensor([[-0.], [1.]]), m.tensor([-0., 2.], dtype=m.float64), m.zeros(2, 3).neg().t()):
+        assert not m.signbit(x.cumsum(0)).any().item()
+    assert m.signbit(m.tensor([-0., 1.]).cumprod(0))[0].item()
+
+
+@BOTH
+def test_scatter_reduce_at_no_index_is_recorded(m):
+    x, y = m.ones(3), m.ones(0, requires_grad=True)
+    for reduce in ("sum", "prod", "amax", "mean"):
+        z = x.scatter_reduce(0, m.zeros(0, dtype=m.int64), y, reduce)
+        z.sum().backward()
+        assert z.tolist() == [1, 1, 1] and y.grad.shape == (0,)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_derivative_of_erfcx_far_below_0(dtype, m):
+    x = m.tensor([-30., -m.inf], dtype=getattr(m, dtype), requires_grad=True)
+    m.special.erfcx(x).sum().backward()
+    assert x.grad.tolist() == [-m.inf, -m.inf]
+    assert m.func.jvp(m.special.erfcx, (x.detach(),), (m.ones_like(x),))[1].tolist() == [-m.inf, -m.inf]
