@@ -2,7 +2,10 @@
 
 import copy
 import math
+import os
 import pickle
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -219,3 +222,28 @@ def test_vmap_notices_a_draw():
     with pytest.raises(RuntimeError, match="called random operation"):
         mg.func.vmap(lambda x: x + mg.rand(()))(mg.ones(2))
     assert mg.func.vmap(lambda x: (mg.get_rng_state(), x)[1])(mg.ones(2)).tolist() == [1.0, 1.0]     # that is no draw
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no os.fork")
+@pytest.mark.filterwarnings("ignore:This process")        # from Python 3.12 on: it has several threads
+def test_a_child_draws_though_a_thread_of_its_parent_was_drawing():
+    """docs/notes/threads.md: after a fork, the child process has new locks."""
+    holds, over = threading.Event(), threading.Event()
+
+    def hold_the_lock():
+        with mg.default_generator.stream.lock:
+            holds.set()
+            over.wait()
+
+    thread = threading.Thread(target=hold_the_lock)
+    thread.start()
+    holds.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)        # ends a child that waits for the lock
+        mg.rand(2)
+        mg.randn(2)
+        os._exit(0)
+    over.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

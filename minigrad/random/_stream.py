@@ -12,8 +12,10 @@ Sources: M. Matsumoto, T. Nishimura, "Mersenne Twister", ACM TOMACS 8, 1998. Mir
 """
 
 import ctypes
+import os
 from functools import cache, cached_property
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -53,6 +55,7 @@ class RandomStream:
     """
 
     pairing = new_lock()
+    alive = WeakSet()
 
     def __init__(self, seed):
         twister = np.random.MT19937(unseeded())
@@ -60,6 +63,7 @@ class RandomStream:
         self.numpy = np.random.Generator(twister)       # for distributions that PyTorch's numbers do not matter for
         self.capsule, self.lock = twister.capsule, twister.lock     # for drawing in C (kernels/cpu/randoms.pyx)
         self.spare_normal = None        # normal numbers are made in pairs: the second one of the last pair
+        self.alive.add(self)
 
     def words(self, count):
         """The next `count` words of 32 bits."""
@@ -150,3 +154,13 @@ class RandomStream:
                 twister.state = {"bit_generator": "MT19937", "state": words}
             self.spare_normal = float(state["spare"]) if state["has_spare"] else None
         return int(state["seed"])
+
+
+def free_locks():
+    """Free NumPy's locks after a fork, as `new_lock` does with ours: a thread that was drawing does not exist in the child."""
+    for stream in RandomStream.alive:
+        stream.lock._at_fork_reinit()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=free_locks)

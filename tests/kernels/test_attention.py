@@ -28,7 +28,7 @@ def test_float32_against_float64(queries, keys, spread, causal):
     exact, exact_w = NUMPY.attention(*wide[:3], 0.35, causal)
     error = np.finfo("f4").eps * 4 * (1 + 0.35 * np.abs(wide[0] @ wide[1].swapaxes(1, 2)).max())     # of the scores
     assert np.abs(z - exact).max() <= error * np.abs(v).max()
-    np.testing.assert_allclose(w.sum(-1), 1, rtol=1e-6)
+    np.testing.assert_allclose(w.sum(-1), 1, rtol=2e-6)
     assert not causal or not np.triu(w, 1).any()
     found = CPU.attention_backward(g, q, s, v, w, 0.35, causal, (True, True, True))
     exact = NUMPY.attention_backward(wide[3], *wide[:3], exact_w, 0.35, causal, (True, True, True))

@@ -235,6 +235,15 @@ def test_a_weakly_held_array_stays_away(empty):
 
 
 @compiled
+def test_an_array_with_other_strides_is_not_used_again(empty):
+    """NumPy does not look at the stride of a dimension with one element, and so takes this array for a row-major one."""
+    held = [mg.ones(1, 1, 2) * 1 for _ in range(3)]
+    recycle(np.empty((1, 1, 2), np.float32, order="F"))
+    assert {x.stride() for x in [mg.ones(1, 1, 2) for _ in range(4)]} == {(2, 2, 1)}
+    del held
+
+
+@compiled
 def test_shapes_do_not_mix(empty):
     """A bin may hold several shapes of one size; each kernel gets its own."""
     for shape in ((2, 4), (4, 2), (8,), (1, 8), (2, 2, 2)):

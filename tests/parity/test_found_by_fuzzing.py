@@ -147,3 +147,49 @@ def test_the_tangent_of_a_product_of_one_infinite_number(m):
 def test_softmax_lies_row_by_row(m):
     x = m.ones(3, 2).t()
     assert x.softmax(0).stride() == x.log_softmax(0).stride() == (3, 1)
+
+
+@BOTH
+@pytest.mark.parametrize("pad, found", [((2, -1), [1, 2, 0, 1, 2]), ((-1, 3), [1, 2, 3, 1, 2, 3]), ((-2, 2), [2, 3, 2, 3]),
+                                        ((-4, 0), []), ((1, -2), [1, 0, 1]), ((-1, 4), None)])
+def test_circular_padding_repeats_what_is_left_after_cutting(pad, found, m):
+    x = m.arange(4.).reshape(1, 4)
+    if found is None:
+        with pytest.raises(RuntimeError):
+            m.nn.functional.pad(x, pad, "circular")
+    else:
+        assert m.nn.functional.pad(x, pad, "circular")[0].tolist() == found
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_the_median_of_nothing(name, m):
+    found = [getattr(m.zeros(0, dtype=getattr(m, dtype)), name)().item() for dtype in ("uint8", "int8", "int16", "int32", "int64")]
+    assert found == [0, 0, 0, -2 ** 31, -2 ** 63]
+    for dtype in (m.float16, m.bfloat16, m.float32, m.float64):
+        assert getattr(m.zeros(0, dtype=dtype), name)().isnan().item()
+
+
+@BOTH
+def test_a_running_sum_is_never_minus_zero(m):
+    for x in (m.tensor([-0., -0.]), m.tensor([[-0.], [1.]]), m.tensor([-0., 2.], dtype=m.float64), m.zeros(2, 3).neg().t()):
+        assert not m.signbit(x.cumsum(0)).any().item()
+    assert m.signbit(m.tensor([-0., 1.]).cumprod(0))[0].item()
+
+
+@BOTH
+def test_scatter_reduce_at_no_index_is_recorded(m):
+    x, y = m.ones(3), m.ones(0, requires_grad=True)
+    for reduce in ("sum", "prod", "amax", "mean"):
+        z = x.scatter_reduce(0, m.zeros(0, dtype=m.int64), y, reduce)
+        z.sum().backward()
+        assert z.tolist() == [1, 1, 1] and y.grad.shape == (0,)
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_derivative_of_erfcx_far_below_0(dtype, m):
+    x = m.tensor([-30., -m.inf], dtype=getattr(m, dtype), requires_grad=True)
+    m.special.erfcx(x).sum().backward()
+    assert x.grad.tolist() == [-m.inf, -m.inf]
+    assert m.func.jvp(m.special.erfcx, (x.detach(),), (m.ones_like(x),))[1].tolist() == [-m.inf, -m.inf]

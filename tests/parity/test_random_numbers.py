@@ -110,6 +110,13 @@ def test_dropout():
     same(lambda m: m.nn.functional.alpha_dropout(m.ones(50), 0.3, training=True), exact=False)
 
 
+@pytest.mark.parametrize(("p", "training"), [(0.5, False), (0.0, True), (1.0, True)])
+@pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"])
+def test_dropout_of_all_or_none_draws_no_number(name, p, training):
+    size = (2, 3, 4, 5, 6)[:{"dropout1d": 3, "dropout2d": 4}.get(name, 5)]
+    same(lambda m: m.cat([getattr(m.nn.functional, name)(m.ones(*size), p, training).flatten(), m.rand(3)]))
+
+
 @pytest.mark.parametrize("replacement", [False, True])
 @pytest.mark.parametrize("num_samples", [1, 3])
 def test_multinomial(replacement, num_samples):

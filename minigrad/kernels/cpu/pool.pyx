@@ -9,11 +9,11 @@ The next kernel that needs that shape takes the array out again (`fresh`).
     small arrays    bin = hash(dtype, shape)    a stack of arrays; the top one is taken if its shape is right, and freed if not
     large arrays    bin = hash(bytes)           the top one gets the new shape, so that a bin needs few arrays and little memory
 
-A bin takes only row-major arrays that own their memory and that nothing else refers to. A view, a memoryview or another library's
-tensor on the memory refers to the array, and so keeps it out of the bins. All bins together have at most `LIMIT` bytes, and each has
-at most as many arrays as were made because it had none (of large ones, at most `FEW`): arrays that nobody asks for do not pile up.
-So a graph of a million small nodes finds the arrays of the last one. If the system had to map their pages again, a node would take
-three times as long.
+A bin takes only arrays that own their memory, have the strides of a new array, and that nothing else refers to. A view, a
+memoryview or another library's tensor on the memory refers to the array, and so keeps it out of the bins. All bins together have at
+most `LIMIT` bytes, and each has at most as many arrays as were made because it had none (of large ones, at most `FEW`): arrays that
+nobody asks for do not pile up. So a graph of a million small nodes finds the arrays of the last one. If the system had to map their
+pages again, a node would take three times as long.
 
 Python code cannot call `recycle`, since it would still refer to the array. The core gets the function's address in a capsule,
 `RECYCLE`.
@@ -204,15 +204,18 @@ RECYCLE = PyCapsule_New(<void *>recycle, "minigrad.recycle", NULL)
 
 
 cdef void keep(ndarray a) noexcept:
-    """Put an array that owns its memory into its bin, if the bin has room."""
-    cdef Py_ssize_t numbers, bytes
+    """Put an array that owns its memory into its bin, if the bin has room and the array has the strides of a new one."""
+    cdef Py_ssize_t numbers = 1, bytes
     cdef Bin *bin
     cdef bint few
-    cdef int kind = easy(a)
+    cdef int i, kind = easy(a)
     if kind < 0:
         return
-    numbers = size(a)
-    bytes = numbers * (4 << kind)
+    for i in range(ndim(a) - 1, -1, -1):
+        if strides(a)[i] != numbers * item_size(kind):      # of a dimension with one element, which `easy` does not look at
+            return
+        numbers *= dims(a)[i]
+    bytes = numbers * item_size(kind)
     few = numbers >= LARGE >> 2
     bin = bin_of_bytes(bytes) if few else bin_of_shape(ndim(a), dims(a), typenum(a))
     bytes += OBJECT

@@ -25,7 +25,7 @@ cdef void scan_columns(const number *x, number *z, wide *running, Py_ssize_t n, 
     """Scan `width` columns together; their rows are `step` elements apart. `running` has the last row of the result."""
     cdef Py_ssize_t r, i
     for i in range(width):
-        running[i] = <wide>x[i] if product else <wide>x[i] + 0      # -0. + 0 is 0.
+        running[i] = <wide>x[i] if product else 0 + <wide>x[i]      # a sum begins with 0, and so is never -0
         z[i] = <number>running[i]
     for r in range(1, n):
         x += step

@@ -37,36 +37,35 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> F.dropout(mg.ones(2), training=False)
     tensor([1., 1.])
     """
-    tensor_argument("dropout", input)
     p, training, inplace = real(p, "p", "dropout"), truth(training, "training", "dropout"), truth(inplace, "inplace", "dropout")
-    if not 0 <= p <= 1:
-        raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
-    if not input.dtype.differentiable and training and 0 < p < 1:
-        raise DtypeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
-                         found=input.dtype.name, fix="input.float()")
-    if not training or p == 0 or input.numel() == 0:
+    if keeps_all("dropout", input, p, training):
         return input
-    if input.dtype.is_complex and p < 1:
-        raise DtypeError("MG-E203", "dropout is not implemented for complex numbers", found=input.dtype.name)
     if input.is_cuda and p < 1 and not inplace and input.dtype.is_floating_point:
         return call(NativeDropout.op, (input, stream(None), p))[0]    # pyright: ignore[reportIndexIssue]
-    kernels = input._meta.backend.kernels
-    kept = kernels.bernoulli(stream(None), tuple(input.shape), 1 - p, input.dtype.numpy)
-    noise = new_tensor(Tensor, kept if p == 1 else kernels.div(kept, 1 - p), False, input.device)
+    kept = draw_mask("dropout", input, p, input.shape)
+    noise = new_tensor(Tensor, kept if p == 1 else input._meta.backend.kernels.div(kept, 1 - p), False, input.device)
     return input.mul_(noise) if inplace else input * noise
 
 
-def draw_mask(name, input, p, shape):
-    """Draw a tensor of `shape` and input's dtype: each element is 0 with probability `p`, else 1."""
+def keeps_all(name, input, p, training):
+    """Whether nothing is dropped. Then no random number is drawn either. Raise if `p` is no probability."""
     tensor_argument(name, input)
-    p = real(p, "p", name)
     if not 0 <= p <= 1:
         raise TensorValueError("MG-E302", f"dropout probability has to be between 0 and 1, but got {p}")
+    return not training or p == 0 or input.numel() == 0
+
+
+def draw_mask(name, input, p, shape):
+    """Draw an array of `shape` and input's dtype: each element is 0 with probability `p`, else 1. If all are 0, it is one 0."""
+    kernels = input._meta.backend.kernels
+    if p == 1:
+        return kernels.full((), 0, input.dtype.numpy)
     if not input.dtype.differentiable:
         raise DtypeError("MG-E203", "result type Float can't be cast to the desired output type: dropout divides by 1 - p",
                          found=input.dtype.name, fix="input.float()")
-    drawn = input._meta.backend.kernels.bernoulli(stream(None), tuple(shape), 1 - p, input.dtype.numpy)
-    return new_tensor(Tensor, drawn, False, input.device)
+    if input.dtype.is_complex:
+        raise DtypeError("MG-E203", f"{name} is not implemented for complex numbers", found=input.dtype.name)
+    return kernels.bernoulli(stream(None), tuple(shape), 1 - p, input.dtype.numpy)
 
 
 def channel_shape(input, unbatched):
@@ -77,11 +76,10 @@ def channel_shape(input, unbatched):
 
 def drop_channels(name, input, p, training, inplace, unbatched):
     """Set each channel to 0 with probability `p`, and divide the others by 1 - p."""
-    tensor_argument(name, input)
-    training, inplace = truth(training, "training", name), truth(inplace, "inplace", name)
-    noise = draw_mask(name, input, p, channel_shape(input, unbatched))
-    if not training or p == 0 or input.numel() == 0:
+    p, training, inplace = real(p, "p", name), truth(training, "training", name), truth(inplace, "inplace", name)
+    if keeps_all(name, input, p, training):
         return input
+    noise = new_tensor(Tensor, draw_mask(name, input, p, channel_shape(input, unbatched)), False, input.device)
     noise = noise if p == 1 else noise / (1 - p)
     return input.mul_(noise) if inplace else input * noise
 
@@ -153,10 +151,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def drop_to_alpha(name, input, p, training, inplace, shape):
     """Set some elements to -ALPHA, then scale and shift so that mean and variance stay the same."""
-    training, inplace = truth(training, "training", name), truth(inplace, "inplace", name)
-    noise = draw_mask(name, input, p, shape)
-    if not training or p == 0 or input.numel() == 0:
+    p, training, inplace = real(p, "p", name), truth(training, "training", name), truth(inplace, "inplace", name)
+    if keeps_all(name, input, p, training):
         return input
+    noise = new_tensor(Tensor, draw_mask(name, input, p, shape), False, input.device)
     if p == 1:
         return input.mul_(noise) if inplace else input * noise
     a = ((ALPHA * ALPHA * p + 1) * (1 - p)) ** -0.5

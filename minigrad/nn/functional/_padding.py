@@ -79,12 +79,14 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Tensor
 
 
 def circular(x, pad):
-    """Pad as if `x` were periodic."""
+    """Pad as if `x` were periodic. What a negative number cuts off is not a part of the period."""
     for i in range(len(pad) // 2):
         dim = x.ndim - 1 - i
-        size = x.shape[dim]
-        if pad[2 * i] or pad[2 * i + 1]:
-            x = index_select(x, dim, arange(-pad[2 * i], size + pad[2 * i + 1], dtype=int64, device=x.device) % size)
+        before, after = pad[2 * i:2 * i + 2]
+        if before or after:
+            first, size = max(-before, 0), x.shape[dim] + min(before, 0) + min(after, 0)
+            places = arange(-max(before, 0), size + max(after, 0), dtype=int64, device=x.device) % max(size, 1) + first
+            x = index_select(x, dim, places)
     return x
 
 
@@ -103,7 +105,7 @@ def check_mode(input, pad, mode, value):
         if mode == "reflect" and max(both) >= size:
             raise ShapeError("MG-E204", "Argument #4: Padding size should be less than the corresponding input dimension, but got: "
                              f"padding ({both[0]}, {both[1]}) at dimension {input.ndim - 1 - i} of input {list(input.shape)}")
-        if mode == "circular" and max(both) > size:
+        if mode == "circular" and max(both) > max(size + min(both[0], 0) + min(both[1], 0), 0):
             raise ShapeError("MG-E204", "Padding value causes wrapping around more than once.")
         if mode == "replicate" and not size and max(both) > 0:
             raise ShapeError("MG-E204", "an empty dimension has nothing to replicate", found=str(list(input.shape)))

@@ -6,7 +6,8 @@
 Each is composed of other ops, in float64, so its derivatives are theirs. In each part of the axis there is a form without a large
 number times a small one:
 
-    erfcx       up to 3.5 by its formula; above by Laplace's continued fraction, 1/√π / (x + (1/2)/(x + (2/2)/(x + (3/2)/(x + ...
+    erfcx       up to -6, where erfc(x) is 2, as 2 e^(x²): e^(x²) may be infinite, and times the derivative of erfc it would be nan;
+                up to 3.5 by its formula; above by Laplace's continued fraction, 1/√π / (x + (1/2)/(x + (2/2)/(x + (3/2)/(x + ...
     i0e, i1e    up to 500 by their formulas; above by Hankel's series in 1/x, of which 5 terms are exact to float64 there
 
 Mirrors ``aten/src/ATen/native/Math.h`` (``calc_erfcx``, ``calc_i0e``) and ``c10/util/MathConstants.h``.
@@ -31,19 +32,21 @@ if TYPE_CHECKING:
     from minigrad.types import Tensor
 
 DOUBLE = named_dtype("float64")
-LARGE, TERMS = 3.5, 60
+SMALL, LARGE, TERMS = -6.0, 3.5, 60
 # Hankel's series of √(2πx) e^-x Iᵥ(x): 1 - (μ - 1)/(8x) + (μ - 1)(μ - 9)/(2! (8x)²) - ..., with μ = 4ν²
 HANKEL = {0: (1, 1 / 8, 9 / 128, 225 / 3072, 11025 / 98304), 1: (1, -3 / 8, -15 / 128, -315 / 3072, -14175 / 98304)}
 
 
 def scaled_erfc(x):
     """erfcx of a float64 tensor. Each form gets an argument that it can compute: `where` multiplies the other's gradient by 0."""
-    small = where(x < LARGE, x, 0.0)
+    small = where(x < SMALL, x, 0.0)
+    middle = where((x >= SMALL) & (x < LARGE), x, 0.0)
     large = where(x < LARGE, LARGE, x)
     fraction = large
     for k in range(TERMS, 0, -1):
         fraction = large + (k / 2) / fraction
-    return where(x < LARGE, exp(small * small) * erfc(small), 1 / (math.sqrt(math.pi) * fraction))
+    product = exp(middle * middle) * erfc(middle)
+    return where(x < SMALL, 2 * exp(small * small), where(x < LARGE, product, 1 / (math.sqrt(math.pi) * fraction)))
 
 
 def scaled_bessel(order, x):

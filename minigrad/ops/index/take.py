@@ -319,8 +319,6 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     if (input.dtype.is_complex and reduce in ("amax", "amin")) or (input.dtype.name == "bool" and reduce == "mean"):
         raise DtypeError("MG-E203", f"scatter_reduce(): {reduce} is not implemented for {input.dtype.name}")
     src, at, index = scatter_operands("scatter_reduce", input, dim, index, src)
-    if not index.numel():
-        return clone(input)
     if input.ndim == 0:
         return scatter_reduce(reshape(input, 1), 0, index, src, reduce, include_self=include_self).reshape(())
     if tuple(src.shape) != tuple(index.shape):

@@ -128,10 +128,11 @@ class Nanmedian(ExtremumRule):
 
 
 def median_of_array(k, x, skip):
-    """The median of an array. For no elements it is nan, or for integers the smallest number of the dtype."""
+    """The median of an array. For no elements it is nan, or the integer that a processor makes of nan."""
     flat = k.view(k.copy(x), (x.size,))
     if not x.size:
-        return k.full((), float("nan") if x.dtype.kind == "f" else -1 << (8 * x.itemsize - 1), x.dtype)
+        of_nan = float("nan") if x.dtype.kind in "fV" else 0 if x.itemsize < 4 else -1 << (8 * x.itemsize - 1)      # V: bfloat16
+        return k.full((), of_nan, x.dtype)
     return k.copy(k.select(k.gather(flat, 0, k.median(flat, 0, skip)), 0, 0))
 
 
