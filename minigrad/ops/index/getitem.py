@@ -264,7 +264,7 @@ def check_indices(x: TensorBase, advanced: dict, inside: set) -> tuple:
     """
     found: list = []
     index: TensorBase
-    shape: tuple = None
+    shape: tuple | None = None
     differ: cython.bint = False
     for dim in range(x._meta.ndim):
         given = advanced.get(dim)
@@ -282,9 +282,9 @@ def check_indices(x: TensorBase, advanced: dict, inside: set) -> tuple:
             if low < -size or high >= size:
                 raise OutOfRangeError("MG-E301", f"index {high if high >= size else low} is out of bounds for dimension {dim} with "
                                       f"size {size}")
-            given = cython.cast(object, x).new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
+            given = index_on_device(np.where(array < 0, array + size, array), x)
         elif index._meta.device is not x._meta.device:          # an index on the CPU is allowed for a tensor on the GPU
-            given = cython.cast(object, x).new_tensor(index._array, dtype=INT64)
+            given = index_on_device(index._array, x)
         found.append(cast(given, INT64))
         differ |= shape is not None and shape != index._meta.shape
         shape = index._meta.shape
@@ -295,6 +295,11 @@ def check_indices(x: TensorBase, advanced: dict, inside: set) -> tuple:
             raise OutOfRangeError("MG-E301", "shape mismatch: indexing tensors could not be broadcast together with shapes "
                                   + ", ".join([str(list(i.shape)) for i in found if i is not None])) from None
     return tuple(found)
+
+
+def index_on_device(array, x):
+    """The index tensor of `array` on the device of x."""
+    return x.new_tensor(array, dtype=INT64)
 
 
 def common_shape(indices):
@@ -325,14 +330,9 @@ def setitem(x: TensorBase, index, value):
     if isinstance(value, NUMBERS):
         value = convert_number(value, WRITTEN_AS.get(x._meta.dtype, x._meta.dtype))
     elif not isinstance(value, TensorBase):
-        try:
-            value = cython.cast(object, x).new_tensor(value)
-        except (TypeError, ValueError, RuntimeError):
-            raise TypeError(f"can't assign a {type(value).__name__} to a {x._meta.dtype.name} tensor") from None
+        value = value_as_tensor(value, x)
     if begins_like(x, index) and (not isinstance(value, TensorBase) or value._meta.numel == 1):
-        value = check_value(x, value, index)
-        mask = index if index._meta.ndim == x._meta.ndim else reshaped(index, (*index.shape, *(1,) * (x._meta.ndim - index.ndim)))
-        apply_inplace(IndexPutMask.op, x, (value, mask))
+        apply_inplace(IndexPutMask.op, x, (check_value(x, value, index), with_dims(index, x._meta.ndim)))
         return
     view, indices = apply_basic_index(x, index, reading=False)
     if indices is None:
@@ -343,6 +343,14 @@ def setitem(x: TensorBase, index, value):
         apply_inplace(IndexPut.op, view, (value, indices, False))
 
 
+def value_as_tensor(value, x):
+    """Convert a list or an array that is assigned to elements of x to a tensor."""
+    try:
+        return x.new_tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"can't assign a {type(value).__name__} to a {x.dtype.name} tensor") from None
+
+
 @cython.cfunc
 @cython.annotation_typing(True)
 def begins_like(x: TensorBase, mask) -> cython.bint:
@@ -351,6 +359,11 @@ def begins_like(x: TensorBase, mask) -> cython.bint:
         return False
     meta = cython.cast(TensorBase, mask)._meta
     return meta.dtype is BOOL and meta.ndim > 0 and meta.shape == x._meta.shape[:meta.ndim] and meta.device is x._meta.device
+
+
+def with_dims(mask, ndim):
+    """Return `mask` with as many dimensions: new ones of size 1 at the end."""
+    return mask if mask.ndim == ndim else reshaped(mask, (*mask.shape, *(1,) * (ndim - mask.ndim)))
 
 
 def only_masks(index):
