@@ -293,6 +293,61 @@ def test_write_counts_versions():
     assert x.tolist() == [[2.0, 2.0, 2.0], [3.0, 2.0, 2.0]]
 
 
+WHERE = [[True, False], [[True, False, True], [False, False, True]], [[False] * 3] * 2, True]
+
+
+@pytest.mark.parametrize("mask", WHERE)
+@pytest.mark.parametrize("value", [2.0, 3, True, [5.0], [[7]], [1.0, 2.0, 3.0]])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool", "complex64"])
+def test_write_by_mask(mask, value, dtype):
+    """One number is written without a search for the places; it may have another dtype, as in PyTorch."""
+    torch = pytest.importorskip("torch")
+
+    def run(m):
+        x = m.arange(6).reshape(2, 3).to(getattr(m, dtype))
+        by_columns = x.t().contiguous().t()
+        for target in (x, by_columns):
+            try:
+                target[m.tensor(mask)] = value if type(value) is not list else m.tensor(value)
+            except (RuntimeError, IndexError) as error:
+                return IndexError if isinstance(error, IndexError) else RuntimeError
+        return x.tolist(), by_columns.tolist()
+    assert run(mg) == run(torch)
+
+
+def test_graph_of_a_write_by_mask():
+    torch = pytest.importorskip("torch")
+
+    def run(m):
+        x, value = m.ones(2, 3, requires_grad=True), m.full((1, 1), 4.0, requires_grad=True)
+        z = x * 1
+        z[m.tensor([[True, False, True], [False, False, True]])] = value
+        version, names = z._version, [z.grad_fn.name().split("::")[-1], z.grad_fn.next_functions[0][0].name().split("::")[-1]]
+        (z * m.arange(6).reshape(2, 3)).sum().backward()
+        return version, names, x.grad.tolist(), value.grad.tolist()
+    assert run(mg) == run(torch)
+
+
+def test_written_values_from_the_same_storage():
+    """The index, the mask or the values are in the memory that is written to: all are read first."""
+    x = mg.arange(6)
+    x[x] = x.flip(0) * 10
+    assert x.tolist() == [50, 40, 30, 20, 10, 0]
+    x = mg.tensor([3, 2, 1, 0])
+    x[x[1:]] = x[:-1]
+    assert x.tolist() == [1, 2, 3, 0]
+    x = mg.tensor([2, 1, 0])
+    x[x] = mg.tensor([7, 8, 9])
+    assert x.tolist() == [9, 8, 7]
+    mask = mg.tensor([True, False, True])
+    mask[mask] = False
+    assert not mask.any()
+    base = np.array([4, 3, 2, 1, 0])
+    x, index = mg.from_numpy(base), mg.from_numpy(base)         # two storages, one memory
+    x[index] = mg.tensor([10, 11, 12, 13, 14])
+    assert x.tolist() == [14, 13, 12, 11, 10]
+
+
 @pytest.mark.parametrize("index", [slice(0, 2), 1, [0, 1], ...])
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 3), (1, 1, 3), (2, 3)])
 def test_graph_of_an_assignment(shape, index):

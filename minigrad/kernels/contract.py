@@ -232,6 +232,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "stack": ("xs, dim", "the arrays xs along a new dimension"),
     "gather": ("x, dim, index", "x[index] along dim; index has as many dimensions as x"),
     "scatter": ("x, dim, index, y", "a copy of x with y, an array or a number, stored at index along dim"),
+    "masked_fill_": ("x, mask, y", "None; y, a 0-d array, stored where the mask, which broadcasts to x, is True"),
     "masked_scatter": ("x, mask, y", "x, broadcast to the mask, with the first elements of y where the mask is True"),
     "scatter_add": ("x, dim, index, y", "a copy of x with y added at index along dim, repeats included"),
     "scatter_reduce": ("x, dim, index, y, reduce", "the same with the product (prod), the larger (amax) or the smaller (amin) "

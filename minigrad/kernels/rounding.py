@@ -26,8 +26,8 @@ SINGLE = np.dtype(np.float32)
 UNCHANGED = frozenset((
     "accumulate", "add_", "as_strided", "by_columns", "cast", "cat", "conj", "contiguous", "copy", "copy_", "copy_with_layout",
     "diagonal", "empty", "expand", "fill_", "flip", "from_host", "full", "gather", "geometry", "imag", "index", "index_select",
-    "nextafter", "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "stack", "storage", "t",
-    "to_host", "transpose", "tril", "triu", "unsqueeze", "view", "view_as_complex", "view_as_real"))
+    "masked_fill_", "nextafter", "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "stack",
+    "storage", "t", "to_host", "transpose", "tril", "triu", "unsqueeze", "view", "view_as_complex", "view_as_real"))
 # They write to arguments, whose results are rounded too.
 WRITING = frozenset(("index_put_", "sgd_", "adam_"))
 # They round a Python number to bfloat16 first, as PyTorch does. For the others (add, mul ...) it keeps all its digits.

@@ -392,6 +392,11 @@ for _number, _indices in enumerate(_INDICES):
         for _shape in ((), (6,), (2, 4, 1, 1), (3, 7)):
             sample("index_put", f"3-d {_number} {_shape} {_accumulate}", (5, 4, 6), _shape, dtypes=REAL,
                    after=lambda x, y, at=_indices, a=_accumulate: (x, at, y, a))
+for _shape in ((2, 3), (2, 1), (3,), (), (1, 1)):
+    sample("masked_fill_", f"{_shape}", (2, 3), (), dtypes=EVERY,
+           after=lambda x, y, s=_shape: (x, np.arange(np.prod(s, dtype=int)).reshape(s) % 2 == 0, y))
+sample("masked_fill_", "large", (70, 90), (), dtypes=EVERY, after=lambda x, y: (x, np.arange(6300).reshape(70, 90) % 3 == 0, y))
+sample("masked_fill_", "strided", (8, 6), (), dtypes=EVERY, after=lambda x, y: (x[::2], np.arange(4)[:, None] > 1, y))
 sample("masked_scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, np.array([True, False, True]), y))
 sample("index_select", "repeats", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, np.array([2, 0, 2])))
 sample("index_add", "repeats", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y: (x, 0, np.array([1, 1]), y))

@@ -241,7 +241,9 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
         first = to_kernel_argument(args[0])
         target.shared_counter().bump(op.name)
         try:
-            if len(args) == 1:
+            if kernel is op.write:
+                op.write(target._meta.backend.kernels, *[to_kernel_argument(x) for x in args])
+            elif len(args) == 1:
                 call2(kernel, first, target._array)
             else:
                 call3(kernel, first, to_kernel_argument(args[1]), target._array)
@@ -266,7 +268,8 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
 def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
     """Compute the new numbers in a new array. Raises if they cannot replace the numbers of `target`.
 
-    For operands of one dtype on a GPU, return the kernel instead, if it can write directly into `target`.
+    If a kernel can write directly into `target`, return that kernel instead: `op.write`; or, for operands of one dtype on a GPU,
+    the elementwise kernel.
     """
     kernels = target._meta.backend.kernels
     first: TensorBase = target
@@ -293,12 +296,26 @@ def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
         return kernel(*arrays)
+    if op.write is not None and not reads_storage(args, target):
+        return op.write
     array = op.forward(kernels, *[to_kernel_argument(x) for x in args])
     if array.shape != target._meta.shape:
         raise size_error(target, array.shape)
     if op.result is None and not op.rule.casts:
         check_cast(dtype_of(array), target)
     return array
+
+
+@cython.cfunc
+def reads_storage(args: tuple, target: TensorBase) -> cython.bint:
+    """Whether a tensor in `args`, other than the first, or in a tuple among them, may be in the storage of `target`."""
+    for x in args[1:]:
+        if isinstance(x, TensorBase):
+            if x is target or (target._counter is not None and cython.cast(TensorBase, x)._counter is target._counter):
+                return True
+        elif type(x) is tuple and reads_storage((None, *x), target):
+            return True
+    return False
 
 
 @cython.cfunc

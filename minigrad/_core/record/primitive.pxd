@@ -27,6 +27,7 @@ cdef class Primitive:
     cdef readonly str node_name
     cdef readonly object rule
     cdef readonly object forward
+    cdef readonly object write
     cdef readonly tuple params
     cdef readonly tuple outputs
     cdef readonly tuple formulas

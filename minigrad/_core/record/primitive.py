@@ -56,6 +56,7 @@ class Primitive:
     inputs           how many of the first arguments are tensors
     variadic         the first argument is a tuple of tensors, and the only one that holds tensors
     forward          forward(kernels, *arrays, *others) -> array or tuple of arrays
+    write            write(kernels, *arrays, *others) stores the result of forward in the first array; or None
     formulas         for each input: None, or (vjp, names of the values that it needs)
     joint            instead of these, one for all inputs: (vjp, names), called with a tuple of bools that says which
                      inputs need a gradient
@@ -66,7 +67,7 @@ class Primitive:
     result           dtype of the result if it differs from the dtype of the operands
     """
 
-    def __init__(self, rule, name, node_name, params, outputs, inputs, variadic, forward, formulas, joint,
+    def __init__(self, rule, name, node_name, params, outputs, inputs, variadic, forward, write, formulas, joint,
                  kernel, commutative, floats_only, result, differentiable, view):
         self.rule = rule
         self.name = name
@@ -76,6 +77,7 @@ class Primitive:
         self.inputs = inputs
         self.variadic = variadic
         self.forward = forward
+        self.write = write
         self.formulas = formulas
         self.joint = joint
         self.kernel = kernel

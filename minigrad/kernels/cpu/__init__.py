@@ -47,10 +47,11 @@ FILES = {
     "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",
     "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
+    "linalg": "cholesky det eigh inv qr solve solve_triangular svd svdvals",
     "extrema": "amax amin argmax argmin cumextremum",
     "scans": "cumprod cumsum",
     "ordering": "argsort flip median nonzero topk",
-    "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add",
+    "indexing": "gather index index_add index_put index_put_ index_select masked_fill_ scatter scatter_add",
 }
 
 

@@ -323,6 +323,10 @@ class Shapes:
         pass
 
     @staticmethod
+    def masked_fill_(x, mask, y):
+        pass
+
+    @staticmethod
     def sgd_(w, g, momentum_buffer, *options):
         check_step(w, gradient=g, momentum_buffer=momentum_buffer)
 

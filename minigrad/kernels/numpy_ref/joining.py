@@ -5,8 +5,8 @@ import numpy as np
 from minigrad.kernels.numpy_ref.precision import dtype_of_sums, in_float32
 from minigrad.kernels.refusals import translate_index_errors
 
-__all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "into_slice", "masked_scatter",
-           "scatter", "scatter_add", "scatter_reduce", "stack"]
+__all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "into_slice", "masked_fill_",
+           "masked_scatter", "scatter", "scatter_add", "scatter_reduce", "stack"]
 
 
 def cat(xs, dim):
@@ -78,6 +78,10 @@ def scatter(x, dim, index, y):
         view, at = places(out, dim, index)
         view[at] = y if np.ndim(y) == 0 else take_matching(y, dim, index)
     return out
+
+
+def masked_fill_(x, mask, y):
+    np.copyto(x, y, where=mask)
 
 
 def masked_scatter(x, mask, y):

@@ -101,6 +101,7 @@ class Op(Table):
     refuses_complex = None  # message of the error for complex operands
     result = None           # dtype of the result; None: the dtype of the operands
     casts = False           # in place: the result is converted, whatever the dtype of the target
+    write: Any = None       # in place: a method like `forward` that stores the result, of the shape and dtype of x, in x
     op: Primitive           # set by the decorator
     differentiable = True
     no_derivative = None    # PyTorch's name of an op without a derivative: a backward through it raises
@@ -202,7 +203,7 @@ def op(name, node_name=None):
         joint = formula_of(rule, "vjp", skip=2)
         rule.op = Primitive(
             rule, name, backward, params, rule.outputs, inputs,
-            rule.variadic, forward, formulas[:inputs], joint, NUMBER[rule.kernel] if rule.kernel else -1,
+            rule.variadic, forward, rule.write, formulas[:inputs], joint, NUMBER[rule.kernel] if rule.kernel else -1,
             rule.commutative, rule.floats_only, rule.result, rule.differentiable, rule.view)
         REGISTRY[name] = rule.op
         return rule
@@ -400,7 +401,7 @@ def convert_number(value, dtype) -> Any:
     """
     if dtype is BOOL:
         return bool(value)
-    if not dtype.is_complex and not value.imag:
+    if type(value) is not float and type(value) is not int and not dtype.is_complex and not value.imag:
         value = value.real
     parts = (value.real, value.imag) if dtype.is_complex else (value,)
     least, most = range_of(dtype.to_real() if dtype.is_complex else dtype)

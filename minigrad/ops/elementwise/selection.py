@@ -10,8 +10,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+import cython
 import numpy as np
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.metadata import meta_of
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_plain, wrap
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
@@ -386,12 +388,18 @@ def promote_tensors(function, like, *operands):
 
 def number_tensor(number, like, dtype=None):
     """Make a 0-d tensor of `number` on the device of `like`, in the widest dtype, or converted from there to `dtype`."""
-    wide = widest_dtype(number)
-    kernels = like._meta.backend.kernels
-    array = kernels.full((), convert_number(number, wide), wide.numpy)
-    if dtype is not None:
-        array = kernels.cast(array, dtype.numpy)
-    return new_tensor(type(like.detach()), array, False, like.device)
+    meta = cython.cast(TensorBase, like, typecheck=True)._meta
+    kernels = meta.backend.kernels
+    if type(number) is float and dtype is not None and dtype.is_floating_point:
+        array = kernels.full((), number, dtype.numpy)
+    else:
+        wide = widest_dtype(number)
+        array = kernels.full((), convert_number(number, wide), wide.numpy)
+        if dtype is not None:
+            array = kernels.cast(array, dtype.numpy)
+    if is_plain(like):
+        return wrap(array, meta_of(array, meta.device))
+    return new_tensor(type(like.detach()), array, False, meta.device)
 
 
 def widest_dtype(number):

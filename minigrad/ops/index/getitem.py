@@ -20,31 +20,34 @@ from typing import TYPE_CHECKING, Any
 
 import cython
 import numpy as np
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
+from cython.cimports.minigrad._core.graph.metadata import meta_of
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, wrap
 from cython.cimports.minigrad._core.record.apply import call
 
+from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.mutation.inplace import apply_inplace
-from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import DeviceError, DtypeError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.overwriting import broadcasts_to, copy_, fill_
-from minigrad.ops.base.rule import INT64, NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
+from minigrad.ops.base.rule import BOOL, INT64, NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.index.indexing import Index, IndexPut
-from minigrad.ops.shape.cat_split import Slice, select
+from minigrad.ops.index.masking import IndexPutMask
+from minigrad.ops.shape.cat_split import Select, Slice
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import alias, expand, unsqueeze
 from minigrad.ops.shape.views import view as reshaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TypeGuard
 
     from minigrad.types import Tensor
 
 __all__ = ["index_put"]
 
 SLICE = cython.declare(object, Slice.op)
+SELECT = cython.declare(object, Select.op)
+UINT8 = named_dtype("uint8")
 FEW = 32        # a longer sequence is never read as a tuple
 MOST = cython.declare(cython.Py_ssize_t, sys.maxsize // 2)
 
@@ -75,55 +78,77 @@ def is_item(x):
     return x is None or x is Ellipsis or isinstance(x, (slice, TensorBase, np.ndarray, list, tuple, range, str))
 
 
-def apply_basic_index(x, index, reading=True):
+@cython.annotation_typing(True)
+def apply_basic_index(x: TensorBase, index, reading: cython.bint = True):
     """Apply the basic part of `index`; return the view, and the advanced part or None.
 
     If the index changes nothing, the view is x itself; for `reading` it is a new tensor, as ``x[...]`` and ``x[:]`` are.
     """
-    if cython.cast(TensorBase, x, typecheck=True)._meta.ndim:
+    if x._meta.ndim:
         if type(index) is slice:
             return slice_dim(x, 0, index, reading), None
         if type(index) is int:
             return select_dim(x, 0, index), None
     items: list[Any] = [i if type(i) is int or type(i) is slice else index_as_tensor(i, x)
              for i in (index if isinstance(index, tuple) else (index,))]
-    consumed = sum([1 if isinstance(i, (slice, int, np.integer)) and not isinstance(i, bool)
-                    else i.ndim if is_mask(i) else 0 if i is None or i is Ellipsis or isinstance(i, bool) else 1 for i in items])
-    if consumed and x.ndim == 0:
+    consumed: cython.int = 0
+    ellipses: cython.int = 0
+    for item in items:
+        consumed += consumed_dims(item)
+        ellipses += item is Ellipsis
+    if consumed and x._meta.ndim == 0:
         raise OutOfRangeError("MG-E301", "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number")
-    if consumed > x.ndim:
-        raise OutOfRangeError("MG-E301", f"too many indices for tensor of dimension {x.ndim}")
-    if sum([i is Ellipsis for i in items]) > 1:
+    if consumed > x._meta.ndim:
+        raise OutOfRangeError("MG-E301", f"too many indices for tensor of dimension {x._meta.ndim}")
+    if ellipses > 1:
         raise OutOfRangeError("MG-E301", "an index can only have a single ellipsis ('...')")
     view = x
-    dim = 0
+    dim: cython.int = 0
     advanced = {}
+    inside = set()
     for item in items:
-        if item is Ellipsis:
-            dim += x.ndim - consumed
-        elif item is None:
-            view = unsqueeze(view, dim)
-            dim += 1
+        if isinstance(item, TensorBase):
+            ndim = cython.cast(TensorBase, item)._meta.ndim
+            if is_mask(item) and ndim:
+                for position in mask_positions(item, view, dim):
+                    advanced[dim] = position
+                    inside.add(dim)
+                    dim += 1
+            elif is_mask(item):
+                view, advanced[dim] = by_condition(view, dim, item)
+                dim += 1
+            elif ndim == 0 and item.dtype.category == INT64.category:
+                view = select_dim(view, dim, item)
+            else:
+                advanced[dim] = check_index_tensor(item)
+                dim += 1
         elif isinstance(item, slice):
             view = slice_dim(view, dim, item, False)
             dim += 1
-        elif isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0):
+        elif item is Ellipsis:
+            dim += x._meta.ndim - consumed
+        elif item is None:
             view = unsqueeze(view, dim)
-            advanced[dim] = view.new_tensor([0] if item else [], dtype=INT64)
             dim += 1
-        elif isinstance(item, (int, np.integer)) or (isinstance(item, TensorBase) and item.ndim == 0
-                                                    and item.dtype.category == INT64.category):
+        elif isinstance(item, (bool, np.bool_)):
+            view, advanced[dim] = by_condition(view, dim, item)
+            dim += 1
+        elif isinstance(item, (int, np.integer)):
             view = select_dim(view, dim, item)
-        elif is_mask(item):
-            for position in mask_positions(check_index_tensor(item), view, dim):
-                advanced[dim] = position
-                dim += 1
         else:
-            advanced[dim] = check_index_tensor(item)
-            dim += 1
+            check_index_tensor(item)        # raises
     if not advanced:
         return (alias(x) if view is x and reading else view), None
-    return view, check_indices(view, advanced)
+    return view, check_indices(view, advanced, inside)
+
+
+@cython.cfunc
+@cython.annotation_typing(True)
+def consumed_dims(item) -> cython.int:
+    """How many dimensions of the tensor an item of its index is for."""
+    if isinstance(item, TensorBase):
+        return cython.cast(TensorBase, item)._meta.ndim if is_mask(item) else 1
+    return 0 if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)) else 1
 
 
 @cython.cfunc
@@ -178,7 +203,12 @@ def select_dim(x, dim, item):
     if not -size <= index < size:
         raise OutOfRangeError("MG-E301", f"index {index} is out of bounds for dimension {dim} with size {size}",
                               fix=f"valid indices are {-size} to {size - 1}" if size else "the dimension is empty")
-    return select(x, dim, index)
+    return call(SELECT, (x, dim, index + size if index < 0 else index))
+
+
+def by_condition(view, dim, condition):
+    """(`view` with a new dimension of size 1, the positions in it: 0 if `condition` is true, else none)."""
+    return unsqueeze(view, dim), view.new_tensor([0] if condition else [], dtype=INT64)
 
 
 def index_as_tensor(item, x):
@@ -188,9 +218,14 @@ def index_as_tensor(item, x):
     return x.new_tensor(list(item), dtype=None) if isinstance(item, (list, tuple, range)) else item
 
 
-def is_mask(item) -> TypeGuard[TensorBase]:
+@cython.cfunc
+@cython.annotation_typing(True)
+def is_mask(item) -> cython.bint:
     """Whether `item` is a tensor of bools (or uint8, which PyTorch once used instead of bool)."""
-    return isinstance(item, TensorBase) and item.dtype.name in ("bool", "uint8")
+    if not isinstance(item, TensorBase):
+        return False
+    dtype = cython.cast(TensorBase, item)._meta.dtype
+    return dtype is BOOL or dtype is UINT8
 
 
 def check_index_tensor(item):
@@ -199,6 +234,8 @@ def check_index_tensor(item):
         error = TensorTypeError if isinstance(item, str) else OutOfRangeError       # as in PyTorch
         raise error("MG-E304", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
                     f"(got {type(item).__name__})")
+    if item._meta.dtype is INT64:
+        return item
     if item.ndim == 1 and item.numel() == 0:
         return cast(item, INT64)
     if item.dtype.name not in ("int64", "int32", "bool", "uint8"):
@@ -212,38 +249,57 @@ def mask_positions(mask, x, dim):
         if x.shape[dim + i] != size:
             raise OutOfRangeError("MG-E301", f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of "
                                   f"the indexed tensor {list(x.shape)} at index {dim + i}")
-    positions = np.nonzero(mask._meta.backend.kernels.to_host(mask._array))
-    return [new_tensor(type(x.detach()), np.ascontiguousarray(p), False, x.device) for p in positions]
+    kernels = mask._meta.backend.kernels
+    positions = kernels.nonzero(mask._array)
+    columns = [kernels.select(positions, 1, i) for i in range(mask.ndim)]
+    return [wrap(column, meta_of(column, mask.device)) for column in columns]
 
 
-def check_indices(x, advanced):
-    """Check the advanced indices; return a tuple, with None for whole dimensions and without negative numbers."""
-    found = []
-    for dim in range(x.ndim):
-        index = advanced.get(dim)
-        if index is None:
+@cython.cfunc
+@cython.annotation_typing(True)
+def check_indices(x: TensorBase, advanced: dict, inside: set) -> tuple:
+    """Check the advanced indices; return a tuple, with None for whole dimensions and without negative numbers.
+
+    The numbers for the dimensions in `inside` are known to be in range.
+    """
+    found: list = []
+    index: TensorBase
+    shape: tuple | None = None
+    differ: cython.bint = False
+    for dim in range(x._meta.ndim):
+        given = advanced.get(dim)
+        if given is None:
             found.append(None)
             continue
-        if index.device is not x.device and index.device.type != "cpu":
+        index = given
+        if index._meta.device is not x._meta.device and index._meta.device.type != "cpu":
             raise DeviceError("MG-E202", "indices should be either on cpu or on the same device as the indexed tensor "
-                              f"({x.device})", found=str(index.device), fix="x[index.to(x.device)]")
-        size = x.shape[dim]
-        if outside(index, size) is not None:        # negative numbers count from the end
+                              f"({x._meta.device})", found=str(index._meta.device), fix="x[index.to(x.device)]")
+        size = x._meta.shape[dim]
+        if dim not in inside and outside(index, size) is not None:      # negative numbers count from the end
             array = index._meta.backend.kernels.to_host(index._array)
             low, high = array.min(), array.max()
             if low < -size or high >= size:
                 raise OutOfRangeError("MG-E301", f"index {high if high >= size else low} is out of bounds for dimension {dim} with "
                                       f"size {size}")
-            index = x.new_tensor(np.where(array < 0, array + size, array), dtype=INT64)
-        elif index.device is not x.device:          # an index on the CPU is allowed for a tensor on the GPU
-            index = x.new_tensor(index._array, dtype=INT64)
-        found.append(cast(index, INT64))
-    try:
-        common_shape(found)
-    except ValueError:
-        raise OutOfRangeError("MG-E301", "shape mismatch: indexing tensors could not be broadcast together with shapes "
-                              + ", ".join([str(list(i.shape)) for i in found if i is not None])) from None
+            given = index_on_device(np.where(array < 0, array + size, array), x)
+        elif index._meta.device is not x._meta.device:          # an index on the CPU is allowed for a tensor on the GPU
+            given = index_on_device(index._array, x)
+        found.append(cast(given, INT64))
+        differ |= shape is not None and shape != index._meta.shape
+        shape = index._meta.shape
+    if differ:
+        try:
+            common_shape(found)
+        except ValueError:
+            raise OutOfRangeError("MG-E301", "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                                  + ", ".join([str(list(i.shape)) for i in found if i is not None])) from None
     return tuple(found)
+
+
+def index_on_device(array, x):
+    """The index tensor of `array` on the device of x."""
+    return x.new_tensor(array, dtype=INT64)
 
 
 def common_shape(indices):
@@ -265,28 +321,54 @@ def result_shape(x, indices):
 # ---- writing ----------------------------------------------------------------------------------------------
 
 
-def setitem(x, index, value):
+@cython.annotation_typing(True)
+def setitem(x: TensorBase, index, value):
     """``x[index] = value``. PyTorch takes only tensors and numbers; we also take lists and arrays."""
     if index is False:
         return          # as in PyTorch: this writes nothing
     index = index_as_tuple(index)
     if isinstance(value, NUMBERS):
-        value = convert_number(value, WRITTEN_AS.get(x.dtype, x.dtype))
+        value = convert_number(value, WRITTEN_AS.get(x._meta.dtype, x._meta.dtype))
     elif not isinstance(value, TensorBase):
-        try:
-            value = x.new_tensor(value)
-        except (TypeError, ValueError, RuntimeError):
-            raise TypeError(f"can't assign a {type(value).__name__} to a {x.dtype.name} tensor") from None
+        value = value_as_tensor(value, x)
+    if begins_like(x, index) and (not isinstance(value, TensorBase) or value._meta.numel == 1):
+        apply_inplace(IndexPutMask.op, x, (check_value(x, value, index), with_dims(index, x._meta.ndim)))
+        return
     view, indices = apply_basic_index(x, index, reading=False)
     if indices is None:
         assign(view, value)
     else:
-        put_values(view, indices, value, only_masks(index))
+        value = check_value(view, value, index)
+        check_broadcasts(value, view, indices)
+        apply_inplace(IndexPut.op, view, (value, indices, False))
+
+
+def value_as_tensor(value, x):
+    """Convert a list or an array that is assigned to elements of x to a tensor."""
+    try:
+        return x.new_tensor(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"can't assign a {type(value).__name__} to a {x.dtype.name} tensor") from None
+
+
+@cython.cfunc
+@cython.annotation_typing(True)
+def begins_like(x: TensorBase, mask) -> cython.bint:
+    """Whether `mask` is a tensor of bools with the first dimensions of x, all of them or fewer, on its device."""
+    if not isinstance(mask, TensorBase):
+        return False
+    meta = cython.cast(TensorBase, mask)._meta
+    return meta.dtype is BOOL and meta.ndim > 0 and meta.shape == x._meta.shape[:meta.ndim] and meta.device is x._meta.device
+
+
+def with_dims(mask, ndim):
+    """Return `mask` with as many dimensions: new ones of size 1 at the end."""
+    return mask if mask.ndim == ndim else reshaped(mask, (*mask.shape, *(1,) * (ndim - mask.ndim)))
 
 
 def only_masks(index):
-    """Whether the advanced part of `index` consists of masks only."""
-    return all(is_mask(i) or i is None or i is Ellipsis or isinstance(i, (slice, int, np.integer))
+    """Whether the advanced part of `index` consists of masks only. One without dimensions is an index of 0 or 1 to PyTorch."""
+    return all((is_mask(i) and i.ndim) or i is None or i is Ellipsis or isinstance(i, (slice, int, np.integer))
                for i in (index if isinstance(index, tuple) else (index,)))
 
 
@@ -317,23 +399,20 @@ def dtype_error(target, value):
                       f"destination and {value.dtype.name} for the source.", fix="value.to(x.dtype)")
 
 
-def put_values(view, indices, value, by_masks):
-    """Write `value` to the elements at the advanced `indices`.
+def check_value(target, value, index):
+    """Return the tensor of `value`, a number or a tensor that is written to an advanced index; leading dimensions of 1 are removed.
 
-    If the index has masks only, a single number may be of another dtype. So it is in PyTorch, which has another op for that case.
+    If `index` has masks only, a single number may be of another dtype. So it is in PyTorch, which has another op for that case.
     """
     if not isinstance(value, TensorBase):
-        value = number_tensor(value, view, view.dtype)
-    if value.dtype is not view.dtype:
-        if not by_masks or value.numel() != 1:
-            raise dtype_error(view, value)
+        return number_tensor(value, target, target._meta.dtype)
+    if value.dtype is not target.dtype:
+        if not only_masks(index) or value.numel() != 1:
+            raise dtype_error(target, value)
         if value.dtype.is_complex and value.detach().item().imag != 0:
-            raise DtypeError("MG-E203", f"value cannot be converted to type {view.dtype.name} without overflow")
+            raise DtypeError("MG-E203", f"value cannot be converted to type {target.dtype.name} without overflow")
     shape = strip_leading_ones(value)
-    if shape != tuple(value._meta.shape):
-        value = reshaped(value, shape)
-    check_broadcasts(value, view, indices)
-    apply_inplace(IndexPut.op, view, (value, indices, False))
+    return value if shape == value._meta.shape else reshaped(value, shape)
 
 
 @in_place_too
@@ -372,6 +451,8 @@ def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
 
 def check_broadcasts(value, view, indices):
     """Raise unless `value` broadcasts to the shape of ``view[indices]``."""
+    if not value._meta.ndim:
+        return
     target = result_shape(view, indices)
     if not broadcasts_to(value._meta.shape, target):
         raise ShapeError("MG-E204", f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing "

@@ -149,6 +149,9 @@ class IndexPut(Linear):
     def forward(k, x, y, indices, accumulate):
         return k.index_put(x, indices, k.cast(y, x.dtype), accumulate)
 
+    def write(k, x, y, indices, accumulate):
+        k.index_put_(x, indices, k.cast(y, x.dtype), accumulate)
+
     def vjp_x(g, y_shape, indices, accumulate):
         return g if accumulate else call(IndexPut.op, (g, g.new_zeros(()), indices, False))
 

@@ -30,6 +30,7 @@ from minigrad.ops.base.rule import (
     op,
     tensor_argument,
     tensor_error,
+    variant,
 )
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import linear_together
@@ -106,6 +107,16 @@ class MaskedFillTensor(Linear):
     @classmethod
     def jvp_of(cls, args, outs, tangents):
         return linear_together(cls, args, tangents)
+
+
+def write_masked(k, x, y, mask):
+    """``x[mask] = y`` for arrays"""
+    k.masked_fill_(x, mask, k.cast(y, x.dtype))
+
+
+IndexPutMask = variant(
+    MaskedFillTensor, "index_put_mask", "IndexPut0", "z = y, a 0-d tensor, where mask is True, else x: x[mask] = y",
+    hidden=("mask",), write=write_masked)
 
 
 @op("masked_scatter")

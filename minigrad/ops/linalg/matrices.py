@@ -94,16 +94,17 @@ def check_floating(function, x):
 def check_square(function, x, name="A", position=1):
     """Return `x`; raise unless it is a batch of square matrices of a dtype of LAPACK."""
     check_matrices(function, x, name, position)
-    if x.shape[-1] != x.shape[-2]:
-        raise ShapeError("MG-E209", f"{function}: {name} must be batches of square matrices, but they are {x.shape[-2]} by "
-                         f"{x.shape[-1]} matrices")
+    shape = x._meta.shape
+    if shape[-1] != shape[-2]:
+        raise ShapeError("MG-E209", f"{function}: {name} must be batches of square matrices, but they are {shape[-2]} by "
+                         f"{shape[-1]} matrices")
     return check_floating(function, x)
 
 
 def raise_first_failure(function, info, code, message, fix):
     """Raise if `info`, an integer for each matrix of a batch, is not 0 everywhere. `message` formats the first other number."""
     numbers = info._array
-    if info.is_meta or not numbers.any():
+    if info.is_meta or not (numbers.any() if numbers.ndim else numbers.item()):     # `any` of one number takes 1 us
         return
     where = numbers.ravel().nonzero()[0][0]
     element = f"(Batch element {where}): " if info.ndim else ""

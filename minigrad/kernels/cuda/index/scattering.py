@@ -37,7 +37,15 @@ from numba import cuda
 from minigrad.kernels import flags
 from minigrad.kernels.cuda.array import CudaArray
 from minigrad.kernels.cuda.elementwise import expressions
-from minigrad.kernels.cuda.elementwise.elementwise import collapse, element_strides, function_of, new_full, offset, width
+from minigrad.kernels.cuda.elementwise.elementwise import (
+    collapse,
+    element_strides,
+    function_of,
+    new_full,
+    offset,
+    where,
+    width,
+)
 from minigrad.kernels.cuda.index.indexing import INT64, places, repeat_per_slice, strides_along
 from minigrad.kernels.cuda.index.sorting import ascending, sort_rows
 from minigrad.kernels.cuda.runtime.launch import launch_each
@@ -45,7 +53,7 @@ from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.shape.layout import cast, copy, copy_
 from minigrad.kernels.cuda.shape.views import view
 
-__all__ = ["index_add", "index_put", "index_put_", "scatter", "scatter_add", "scatter_reduce"]
+__all__ = ["index_add", "index_put", "index_put_", "masked_fill_", "scatter", "scatter_add", "scatter_reduce"]
 
 # ---- kernels ----------------------------------------------------------------------------------------------
 # z is row-major. z0, y0 and j0 are first elements; sz, sy and sj are strides for the coordinates of element i, from 0 to n - 1.
@@ -215,6 +223,10 @@ def index_put_(x, indices, y, accumulate):
     array, sj, sx, step, shape = places(x, indices)
     y = y if isinstance(y, CudaArray) else new_full((), y, x.dtype, x.device)
     (add_at if accumulate else store_at)(x, sx, step, array, sj, y, shape)
+
+
+def masked_fill_(x, mask, y):
+    copy_(x, where(mask, y, x))
 
 
 REDUCTIONS = {"prod": "mul", "amax": "maximum", "amin": "minimum"}

@@ -1,0 +1,254 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Decompositions of real matrices, by NumPy's loops over LAPACK; and triangular systems, by substitution. All in float64, also for
+float32 arrays: as in `numpy.linalg`, a result is rounded once.
+
+The functions of `numpy.linalg` check their arguments, and set how errors are reported. For a matrix of 8 x 8, that takes two to
+four times as long as LAPACK. So we call the loops below them, in NumPy's module `_umath_linalg`. They fill the results with nan
+for each matrix without a decomposition. If there is a nan, if a matrix is not finite, or if another version of NumPy has no such
+loop, the twin in numpy_ref decides.
+"""
+
+from libc.math cimport isfinite
+
+import numpy as np
+
+from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels import numpy_ref
+
+cnp.import_array()
+
+cdef object LOOPS = getattr(np.linalg, "_umath_linalg", None)
+cdef object CHOLESKY = getattr(LOOPS, "cholesky_lo", None)
+cdef object DET = getattr(LOOPS, "det", None)
+cdef object INV = getattr(LOOPS, "inv", None)
+cdef object SOLVE = getattr(LOOPS, "solve", None)
+cdef object EIGH_LOWER = getattr(LOOPS, "eigh_lo", None)
+cdef object EIGH_UPPER = getattr(LOOPS, "eigh_up", None)
+cdef object SVD = getattr(LOOPS, "svd", None)           # the values alone
+cdef object SVD_FULL = getattr(LOOPS, "svd_f", None)
+cdef object SVD_REDUCED = getattr(LOOPS, "svd_s", None)
+cdef object QR_RAW = getattr(LOOPS, "qr_r_raw", None)
+cdef object QR_REDUCED = getattr(LOOPS, "qr_reduced", None)
+
+cdef object SILENCE = numpy_ref.precision.SILENCE
+cdef int BLOCK = 64         # rows that are substituted together; the rest of a triangular system is matrix products
+
+
+cdef object in_silence(loop, x, y=None):
+    """The results of a loop, without warnings."""
+    return SILENCE.copy().run(loop, x) if y is None else SILENCE.copy().run(loop, x, y)
+
+
+# ---- arrays -----------------------------------------------------------------------------------------------
+
+
+cdef bint matrices(object x) noexcept:
+    """Whether x is a batch of matrices of float32 or float64, with elements."""
+    return is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) and ndim(<ndarray>x) >= 2 and size(<ndarray>x) > 0
+
+
+cdef bint square(object x) noexcept:
+    """Whether x is a batch of square matrices, as above."""
+    return matrices(x) and dims(<ndarray>x)[ndim(<ndarray>x) - 1] == dims(<ndarray>x)[ndim(<ndarray>x) - 2]
+
+
+cdef bint system(object x, object y) noexcept:
+    """Whether x is a batch of square matrices, and y has the right sides for them, in the same dtype."""
+    return (square(x) and matrices(y) and typenum(<ndarray>x) == typenum(<ndarray>y) and ndim(<ndarray>x) == ndim(<ndarray>y)
+            and same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x) - 1))
+
+
+cdef ndarray widen(object x):
+    """A copy of x in float64, row by row."""
+    cdef ndarray z = <ndarray>empty(ndim(<ndarray>x), dims(<ndarray>x), NPY_FLOAT64, 0)
+    copy_into(z, <ndarray>x)
+    return z
+
+
+cdef object narrow(object z, object x):
+    """The float64 array z in the dtype of x."""
+    cdef ndarray a = <ndarray?>z, rounded
+    cdef npy_intp i
+    if typenum(<ndarray>x) == NPY_FLOAT64:
+        return z
+    rounded = <ndarray>empty(ndim(a), dims(a), NPY_FLOAT32, 0)
+    for i in range(size(a)):
+        (<float *>data(rounded))[i] = <float>(<double *>data(a))[i]
+    return rounded
+
+
+cdef bint without_nan(object z) noexcept:
+    """Whether a loop filled the array z with numbers."""
+    cdef npy_intp i
+    if easy(z) != 1:
+        return False
+    for i in range(size(<ndarray>z)):
+        if (<double *>data(<ndarray>z))[i] != (<double *>data(<ndarray>z))[i]:
+            return False
+    return True
+
+
+cdef bint finite(ndarray x, bint lower, bint upper) noexcept:
+    """Whether the numbers are finite on the diagonals of the float64 matrices x, and below them (`lower`), and above them."""
+    cdef npy_intp m = dims(x)[ndim(x) - 2], n = dims(x)[ndim(x) - 1], i, j
+    cdef double *row = <double *>data(x)
+    for i in range(size(x) // n):
+        for j in range(0 if lower else i % m, n if upper else i % m + 1):
+            if not isfinite(row[j]):
+                return False
+        row += n
+    return True
+
+
+cdef object no_failure(object x):
+    """`info` for the batch of matrices x, of which none failed."""
+    return zeros(ndim(<ndarray>x) - 2, dims(<ndarray>x), cnp.NPY_INT32, 0)
+
+
+# ---- inverses and systems ---------------------------------------------------------------------------------
+
+
+def det(x):
+    if not square(x) or DET is None:
+        return numpy_ref.det(x)
+    return narrow(np.asarray(in_silence(DET, widen(x))), x)
+
+
+def inv(x):
+    if square(x) and INV is not None:
+        z = in_silence(INV, widen(x))
+        if without_nan(z):
+            return narrow(z, x), no_failure(x)
+    return numpy_ref.inv(x)
+
+
+def solve(x, y):
+    if system(x, y) and SOLVE is not None:
+        z = in_silence(SOLVE, widen(x), widen(y))
+        if without_nan(z):
+            return narrow(z, x), no_failure(x)
+    return numpy_ref.solve(x, y)
+
+
+cdef void substitute(ndarray x, ndarray z, bint upper, bint unit) noexcept:
+    """Solve x z = z for one triangle. The numbers of a row are side by side, in both float64 arrays."""
+    cdef npy_intp n = dims(z)[0], k = dims(z)[1], step, i, j, c
+    cdef double *to
+    cdef double *other
+    cdef double *row
+    for step in range(n):
+        i = n - 1 - step if upper else step
+        row, to = <double *>(data(x) + i * strides(x)[0]), <double *>(data(z) + i * strides(z)[0])
+        for j in range(i + 1 if upper else 0, n if upper else i):
+            other = <double *>(data(z) + j * strides(z)[0])
+            for c in range(k):
+                to[c] -= row[j] * other[c]
+        if not unit:
+            for c in range(k):
+                to[c] /= row[i]
+
+
+cdef object substitute_blocks(object x, object z, bint upper, bint unit):
+    """The same for many rows: what the rows before contribute to a block of them is a matrix product."""
+    cdef npy_intp n = dims(<ndarray>z)[0], done, end
+    if n <= BLOCK:
+        substitute(<ndarray?>x, <ndarray?>z, upper, unit)
+        return None
+    for done in range(0, n, BLOCK):
+        end = min(done + BLOCK, n)
+        part, before = (slice(n - end, n - done), slice(n - done, n)) if upper else (slice(done, end), slice(0, done))
+        block = z[part]
+        block -= x[part, before] @ z[before]
+        substitute(<ndarray?>x[part, part], <ndarray?>block, upper, unit)
+    return None
+
+
+def solve_triangular(x, y, upper, unit):
+    if not system(x, y):
+        return numpy_ref.solve_triangular(x, y, upper, unit)
+    triangles, z = widen(x), widen(y)
+    if ndim(<ndarray>x) == 2:
+        substitute_blocks(triangles, z, upper, unit)
+    else:
+        for at in np.ndindex(x.shape[:ndim(<ndarray>x) - 2]):
+            substitute_blocks(triangles[at], z[at], upper, unit)
+    return narrow(z, x)
+
+
+# ---- decompositions ---------------------------------------------------------------------------------------
+
+
+cdef bint ends_positive(object z) noexcept:
+    """Whether the last element of each matrix is positive. If a number of a Cholesky factor is nan, that element is nan."""
+    cdef npy_intp n, i
+    if easy(z) != 1:
+        return False
+    n = dims(<ndarray>z)[ndim(<ndarray>z) - 1]
+    for i in range(n * n - 1, size(<ndarray>z), n * n):
+        if not (<double *>data(<ndarray>z))[i] > 0:
+            return False
+    return True
+
+
+def cholesky(x, upper):
+    if not upper and square(x) and CHOLESKY is not None:
+        z = in_silence(CHOLESKY, widen(x))
+        if ends_positive(z):
+            return narrow(z, x), no_failure(x)
+    return numpy_ref.cholesky(x, upper)
+
+
+def eigh(x, lower):
+    cdef ndarray a
+    loop = EIGH_LOWER if lower else EIGH_UPPER
+    if square(x) and loop is not None:
+        a = widen(x)
+        if finite(a, lower, not lower):
+            w, v = in_silence(loop, a)
+            if without_nan(w):
+                return narrow(w, x), narrow(v, x)
+    return numpy_ref.eigh(x, lower)
+
+
+def svd(x, full):
+    cdef ndarray a
+    loop = SVD_FULL if full else SVD_REDUCED
+    if matrices(x) and loop is not None:
+        a = widen(x)
+        if finite(a, True, True):
+            u, s, v = in_silence(loop, a)
+            if without_nan(s):
+                return narrow(u, x), narrow(s, x), narrow(v, x)
+    return numpy_ref.svd(x, full)
+
+
+def svdvals(x):
+    cdef ndarray a
+    if matrices(x) and SVD is not None:
+        a = widen(x)
+        if finite(a, True, True):
+            s = in_silence(SVD, a)
+            if without_nan(s):
+                return narrow(s, x)
+    return numpy_ref.svdvals(x)
+
+
+def qr(x, mode):
+    cdef ndarray a, r
+    cdef npy_intp m, n, k, i, j
+    cdef npy_intp shape[MOST_DIMS]
+    if mode == "complete" or not matrices(x) or QR_RAW is None or QR_REDUCED is None:
+        return numpy_ref.qr(x, mode)
+    a = widen(x)
+    if not finite(a, True, True):
+        return numpy_ref.qr(x, mode)
+    for i in range(ndim(a)):
+        shape[i] = dims(a)[i]
+    m, n = shape[ndim(a) - 2], shape[ndim(a) - 1]
+    k = shape[ndim(a) - 2] = min(m, n)
+    factors = in_silence(QR_RAW, a)         # changes a: R is above the diagonal, and what makes Q is below it
+    r = <ndarray>zeros(ndim(a), shape, NPY_FLOAT64, 0)
+    for i in range(size(r) // n):
+        for j in range(i % k, n):
+            (<double *>data(r))[i * n + j] = (<double *>data(a))[(i // k * m + i % k) * n + j]
+    return narrow(r, x) if mode == "r" else (narrow(in_silence(QR_REDUCED, a, factors), x), narrow(r, x))
