@@ -57,7 +57,8 @@ CORE = [f"minigrad._core.{name}" for name in ("graph.handle", "graph.metadata", 
 
 # Shown as the rest of the class is, but not to be called by anybody.
 INTERNAL = {"clear", "enter", "extras", "shared_counter", "version", "compute", "release", "explain_error", "twin",
-            "number_of_outputs", "output_meta", "input_number", "connect", "lead_to", "next_node", "next_nodes", "owner"}
+            "number_of_outputs", "output_meta", "input_number", "connect", "copy_edges", "lead_to", "next_node", "next_nodes",
+            "owner"}
 
 MODES = ("no_grad", "enable_grad", "set_grad_enabled", "set_forward_grad_enabled", "inference_mode",
          "set_multithreading_enabled", "enforce_grad_layout_policy")

@@ -14,7 +14,7 @@
 #endif
 
 #ifndef MINIGRAD_PLAIN_MEMORY
-/* Dead objects of a class: 192 MB of nodes, 112 MB of tensors. A page that is mapped again takes as long as ten new ops. */
+/* Dead objects of a class: 160 MB of nodes, 112 MB of tensors. A page that is mapped again takes as long as ten new ops. */
 #define MG_MOST_KEPT (1 << 20)
 #define MG_DEEPEST 50
 #define MG_COUNTED 16

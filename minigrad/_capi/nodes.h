@@ -9,8 +9,8 @@
 /* Let the collector see only the fields of a node that may lead back to it: Note [What the collector is shown] in node.py. */
 static inline int mg_traverse_node(PyObject *o, visitproc visit, void *arg) {
     MG_NODE *node = (MG_NODE *)o;
-    PyObject *shown[] = {(PyObject *)node->next0, (PyObject *)node->next1, node->next_more, (PyObject *)node->extra, node->saved0,
-                         node->saved1, node->saved2, node->more, node->grad};
+    PyObject *shown[] = {(PyObject *)node->next0, node->next_rest, (PyObject *)node->extra, node->saved0, node->saved1,
+                         node->saved_rest, node->grad};
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
         if (shown[i] != Py_None) Py_VISIT(shown[i]);
     return 0;
@@ -26,14 +26,10 @@ static inline PyObject **mg_node_link(PyObject *o) { return &((MG_NODE *)o)->__w
 static inline void mg_empty_fields(MG_NODE *node) {
     MG_EMPTY(node->saved0);
     MG_EMPTY(node->saved1);
-    MG_EMPTY(node->saved2);
-    MG_EMPTY(node->more);
+    MG_EMPTY(node->saved_rest);
     MG_EMPTY(node->grad);
     MG_EMPTY(node->next0);
-    MG_EMPTY(node->next1);
-    MG_EMPTY(node->next_more);
-    MG_EMPTY(node->input_numbers);
-    MG_EMPTY(node->metas);
+    MG_EMPTY(node->next_rest);
     MG_EMPTY(node->extra);
     MG_EMPTY(node->meta);
     MG_EMPTY(node->plan);

@@ -49,7 +49,10 @@ def source_of(path, name=None):
     >>> mg.utils.source.source_of("_core/graph/node.py", "Node.input_number")
     # minigrad/_core/graph/node.py, line ...
     def input_number(self, edge):
-        return 0 if self.input_numbers is None else self.input_numbers[edge]
+        if type(self.next_rest) is not tuple:
+            return 0
+        rest: tuple = self.next_rest
+        return rest[self.edges - 1 + edge] if len(rest) >= self.edges else 0
     """
     import ast
     import textwrap

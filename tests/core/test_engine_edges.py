@@ -263,3 +263,37 @@ def test_hooks_along_edges(m):
     accumulator(x).register_prehook(note(events, "pre x"))
     m.autograd.grad(y, [edge_to(m, x), edge_to(m, y)])
     assert events == ["tensor y", "tensor x"]
+
+
+@pytest.mark.parametrize("op", ["exp", "mul", "constant", "addcmul", "cat", "in place", "power in place", "write"])
+def test_edges_to_later_outputs(m, op):
+    """Edges to other outputs than the first, of nodes with one edge, two and more; the gradients arrive at these outputs."""
+    def two(ctx, x):
+        return x * 2, x * 3
+    x, c = leaf(m, 1., 2.), m.tensor([3., 4.])
+    a, b = function(m, two, lambda ctx, g, h: g * 2 + h * 3).apply(x)
+    node = b.grad_fn
+    if op == "exp":
+        y, edges, expected = b.exp(), [(node, 1)], 3 * (3 * x).exp()
+    elif op == "mul":
+        y, edges, expected = b * a, [(node, 1), (node, 0)], 12 * x
+    elif op == "constant":
+        y, edges, expected = c * b, [(None, 0), (node, 1)], 3 * c
+    elif op == "addcmul":
+        y, edges, expected = m.addcmul(c, b, a), [(None, 0), (node, 1), (node, 0)], 12 * x
+    elif op == "cat":
+        y, edges, expected = m.cat([c, b, a, b]), [(None, 0), (node, 1), (node, 0), (node, 1)], x * 0 + 8
+    elif op == "in place":
+        y, edges, expected = b.mul_(a), [(node, 1), (node, 0)], 12 * x
+    elif op == "power in place":
+        y, edges, expected = b.pow_(2), [(node, 1)], 18 * x
+    else:
+        b[0] = a[1]
+        y, edges, expected = b, [(node, 1), (a[1].grad_fn, 0)], m.tensor([0., 5.])
+    found = y.grad_fn.next_functions
+    if op == "write":
+        assert found[0] == edges[0] and len(found) == 2
+    else:
+        assert list(found) == edges
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx(expected.tolist())

@@ -58,7 +58,7 @@ def compute_dependencies(task, root):
         top -= 1
         node = cython.cast(Node, stack[top])
         for i in range(node.edges):
-            following = node.next_node(i)
+            following = node.next_node(i) if i > 0 else node.next0      # most edges are the first
             if following is None:
                 continue
             if following.task == number:

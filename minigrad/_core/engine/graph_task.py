@@ -150,8 +150,8 @@ class GraphTask:
             scratch = self.scratch(node)
             grad = scratch.grad
             scratch.grad = None
-        if grad is None and node.metas is not None:
-            return [None] * len(node.metas)
+        if grad is None and type(node.meta) is tuple:
+            return [None] * node.number_of_outputs()
         return grad
 
     @cython.boundscheck(False)
@@ -168,22 +168,21 @@ class GraphTask:
         number: cython.int
         for i in range(node.edges):
             grad = results[i]
-            following = node.next_node(i)
+            following = node.next_node(i) if i > 0 else node.next0      # most edges are the first
             if following is None:
                 if grad is not None:
                     results[i] = None       # a Function may return gradients that go nowhere
                 continue
-            number = 0 if node.input_numbers is None else node.input_numbers[i]
+            number = node.input_number(i) if type(node.next_rest) is tuple else 0
             if grad is not None:
                 results[i] = None
-                if not checked and (following.metas is not None or not isinstance(grad, TensorBase)
-                                    or cython.cast(TensorBase, grad)._meta is not following.meta):
+                if not checked and (not isinstance(grad, TensorBase) or cython.cast(TensorBase, grad)._meta is not following.meta):
                     grad = validate_gradient(grad, following, number, node, i)
             if following.task == self.id:
                 if self.selective and following.needed == 0:
                     continue
                 if grad is not None:
-                    if following.grad is None and following.metas is None:
+                    if following.grad is None and type(following.meta) is not tuple:
                         following.grad = grad
                     else:
                         self.receive(following, number, grad)
@@ -207,14 +206,14 @@ class GraphTask:
         buffer: list
         if node.task != self.id:
             scratch = self.scratch(node)
-            if node.metas is None:
+            if type(node.meta) is not tuple:
                 scratch.grad = grad if scratch.grad is None else scratch.grad + grad
             else:
                 if scratch.grad is None:
-                    scratch.grad = [None] * len(node.metas)
+                    scratch.grad = [None] * node.number_of_outputs()
                 buffer = scratch.grad
                 buffer[number] = grad if buffer[number] is None else buffer[number] + grad
-        elif node.metas is None:
+        elif type(node.meta) is not tuple:
             if node.grad is None:
                 node.grad = grad
             else:
@@ -223,7 +222,7 @@ class GraphTask:
                 node.grad = add_gradients(old, grad, self.out_of_place)
         else:
             if node.grad is None:
-                node.grad = [None] * len(node.metas)
+                node.grad = [None] * node.number_of_outputs()
             buffer = node.grad
             old = buffer[number]
             if old is None:
@@ -306,7 +305,7 @@ class GraphTask:
             grad = run_hooks_on_tensors(node, grad)
             if node.extra is not None and node.extra.pre_hooks:
                 grads = run_pre_hooks(node.extra.pre_hooks, buffer_as_tuple(node, grad))
-                grad = list(grads) if node.metas is not None else grads[0]
+                grad = list(grads) if type(node.meta) is tuple else grads[0]
                 grads = None
             if node.extra is not None and node.extra.post_hooks:
                 before = buffer_as_tuple(node, grad)
@@ -324,7 +323,7 @@ class GraphTask:
     def capture(self, node, grad):
         """Store the gradient that has reached `node` as a result of the task."""
         for number, position in self.captures[node]:
-            self.captured[position] = grad[number] if node.metas is not None else grad
+            self.captured[position] = grad[number] if type(node.meta) is tuple else grad
         return None
 
     def note_call(self, node, grad):
@@ -385,4 +384,4 @@ def adds_in_place(count, first, second):
 @cython.cfunc
 def buffer_as_tuple(node: Node, grad) -> tuple:
     """The buffer of a node as a tuple, as its hooks get it."""
-    return tuple(grad) if node.metas is not None else (grad,)
+    return tuple(grad) if type(node.meta) is tuple else (grad,)

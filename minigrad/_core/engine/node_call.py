@@ -28,7 +28,7 @@ def call_node(node: Node, grads: tuple, keywords: dict):
             raise AutogradTypeError("MG-E130", f"argument {i} is not a Variable", node=node.name(), expected="a Tensor or None",
                                     found=type(grad).__name__)
     results: list = [None] * node.edges
-    node.compute(grads[0] if node.metas is None else list(grads), -1, results)
+    node.compute(list(grads) if type(node.meta) is tuple else grads[0], -1, results)
     for i in range(node.edges):     # undo broadcasting, as the engine does
         if results[i] is not None and node.next_node(i) is not None:
             results[i] = validate_gradient(results[i], node.next_node(i), node.input_number(i), node, i)

@@ -38,13 +38,13 @@ def run_hooks_on_tensors(node, grad):
         i: cython.Py_ssize_t
         for i in range(len(extra.tensor_hooks)):        # hooks that a hook adds wait for the next run
             hooks: Hooks = extra.tensor_hooks[i]
-            if node.metas is None:
+            if type(node.meta) is not tuple:
                 grad = run_tensor_hooks(hooks, grad)
             else:
                 grad[hooks.output] = run_tensor_hooks(hooks, grad[hooks.output])
     if extra.retains:
         for number, tensor in list(extra.retains.items()):
-            accumulate_retained(tensor(), grad if node.metas is None else grad[number])
+            accumulate_retained(tensor(), grad[number] if type(node.meta) is tuple else grad)
     return grad
 
 

@@ -40,7 +40,7 @@ def validate_gradient(grad, following, number, node, index):
 @cython.cfunc
 def has_mixed_operands(node: Node) -> cython.bint:
     """Whether `node` belongs to a built-in op with a complex result, which may have real operands."""
-    return node.plan is not None and node.metas is None and node.meta.dtype.is_complex
+    return node.plan is not None and node.number_of_outputs() == 1 and node.output_meta(0).dtype.is_complex
 
 
 def cast_gradient(grad, meta, node, index):

@@ -13,6 +13,7 @@ cdef class PyNode(Node):
     cdef Methods methods
     cdef tuple variables
     cdef tuple opaque
+    cdef list saved
     cdef int arity
     cdef bint undefined_as_none
     cdef bint opaque_as_none

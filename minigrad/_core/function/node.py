@@ -57,6 +57,7 @@ class PyNode(Node):
     variables           which arguments are tensors, a tuple of bools; None if all are
     arity               the number of arguments
     opaque              the numbers of the outputs that have no derivative; None if there are none
+    saved               the saved tensors, a list; None if there are none, or if they were freed
     rewrites            whether the node saves an output that is a view to which forward has written
     """
 
@@ -102,16 +103,16 @@ class PyNode(Node):
     def grads_in(self, grad):
         """The arguments for backward: one gradient, a tuple of gradients, or a list if `boxed_grads_call` is set."""
         i: cython.Py_ssize_t
-        if self.metas is None:
+        if type(self.meta) is not tuple:
             if grad is None and not self.undefined_as_none and self.meta is not None:
                 grad = zeros_of(self.meta)
             return [grad] if self.boxed else grad
         grads: list = list(grad)
         if not self.undefined_as_none:
             for i in range(len(grads)):
-                if (grads[i] is None and self.metas[i] is not None
+                if (grads[i] is None and self.output_meta(i) is not None
                         and not (self.opaque_as_none and self.opaque is not None and i in self.opaque)):
-                    grads[i] = zeros_of(self.metas[i])
+                    grads[i] = zeros_of(self.output_meta(i))
         return grads if self.boxed else tuple(grads)
 
     def grads_out(self, found, results):
@@ -168,7 +169,7 @@ class PyNode(Node):
     @property
     def _input_metadata(self):
         """The shape, dtype and device of each output of forward; `NO_RECORD` for an output without a derivative."""
-        metas = (self.meta,) if self.metas is None else self.metas
+        metas = self.meta if type(self.meta) is tuple else (self.meta,)
         if self.opaque is None:
             return metas
         return tuple([NO_RECORD if i in self.opaque else meta for i, meta in enumerate(metas)])
@@ -191,7 +192,7 @@ class PyNode(Node):
                 raise AutogradTypeError(
                     "MG-E142", f"save_for_backward can only save variables, but argument {i} is of type {type(values[i]).__name__}",
                     node=self.name(), fix="set other objects as attributes of ctx: ctx.n = n")
-        self.saves = len(values) > 0        # if a pack hook fails below, `more` stays None, as if freed
+        self.saves = len(values) > 0        # if a pack hook fails below, `saved` stays None, as if freed
         kept: list = [None] * len(values)
         for i in range(len(values)):
             value = values[i]
@@ -212,15 +213,15 @@ class PyNode(Node):
             else:
                 kept[i] = save(value, "saved_tensors", output, state)
         if self.saves:
-            self.more = kept
+            self.saved = kept
         return None
 
     def twin(self):
         if not self.rewrites:
             return self
         twin: PyNode = new_function_node(self.methods, current())
-        twin.connect(self.next_nodes(), self.input_numbers)
-        twin.meta, twin.metas, twin.more, twin.freed = self.meta, self.metas, self.more, self.freed
+        twin.copy_edges(self)
+        twin.meta, twin.saved, twin.freed = self.meta, self.saved, self.freed
         twin.needs_input_grad, twin.variables = self.needs_input_grad, self.variables
         twin.opaque, twin.arity = self.opaque, self.arity
         twin.undefined_as_none, twin.opaque_as_none = self.undefined_as_none, self.opaque_as_none
@@ -230,7 +231,7 @@ class PyNode(Node):
 
     def release(self):
         self.freed = True
-        self.more = None
+        self.saved = None
         return None
 
     @property
@@ -241,12 +242,12 @@ class PyNode(Node):
         """
         if self.saved_for_forward is not None:
             return self.saved_for_forward
-        kept = self.more
+        kept = self.saved
         if self.taken:
             raise AutogradError(
                 "MG-E143", f"saved_tensors of {self.name()} can only be accessed once, as clear_saved_tensors_on_access is set.",
                 node=self.name(), fix="read it once, x, y = ctx.saved_tensors, or do not set clear_saved_tensors_on_access")
-        if self.freed or (kept is None and self.saves):     # the garbage collector may have cleared `more`
+        if self.freed or (kept is None and self.saves):     # the garbage collector may have cleared `saved`
             raise error_freed(self)
         if kept is None:
             return ()
@@ -256,7 +257,7 @@ class PyNode(Node):
             put_item(values, i, unpack_value(self, kept[i]))
         if self.once:
             self.taken = True
-            self.more = None
+            self.saved = None
         return as_tuple(values)
 
     @property
@@ -264,7 +265,7 @@ class PyNode(Node):
         """A handle for each saved tensor, which can pack it: see `RawSavedVariable`."""
         if self.freed:
             raise error_freed(self)
-        return () if self.more is None else tuple([RawSavedVariable(self, i) for i in range(len(self.more))])
+        return () if self.saved is None else tuple([RawSavedVariable(self, i) for i in range(len(self.saved))])
 
     def maybe_clear_saved_tensors(self):
         """In backward: drop the saved tensors now, unless retain_graph is set."""
@@ -363,10 +364,10 @@ class RawSavedVariable:
             TypeError: a hook is not callable.
         """
         check_hooks(pack_hook, unpack_hook)
-        if self.node.more is None:
+        if self.node.saved is None:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.",
                                 node=self.node.name(), fix="register the hooks before the backward")
-        held = self.node.more[self.slot]
+        held = self.node.saved[self.slot]
         if held is None:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor with value None is forbidden",
                                 node=self.node.name())
@@ -374,21 +375,21 @@ class RawSavedVariable:
             raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
                                 node=self.node.name(), fix="register the hooks once, and not inside saved_tensors_hooks")
         tensor = unpack_value(self.node, held)
-        self.node.more[self.slot] = pack_tensor(tensor, pack_hook, unpack_hook, cython.cast(SavedTensor, held).output, current(),
+        self.node.saved[self.slot] = pack_tensor(tensor, pack_hook, unpack_hook, cython.cast(SavedTensor, held).output, current(),
                                            alias(tensor))
 
     def unpack(self):
         """Return the tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
-        if self.node.more is None:
+        if self.node.saved is None:
             raise error_freed(self.node)
-        return unpack_value(self.node, self.node.more[self.slot])
+        return unpack_value(self.node, self.node.saved[self.slot])
 
 
 # Interpreted, the fields and methods to hide from the user: see Note [Names on ctx] in private.py.
-FIELDS = ("methods", "variables", "opaque", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken", "saves",
-          "rewrites")
-METHODS = ("compute", "release", "twin", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "input_number",
-           "extras", "backward_of", "grads_in", "grads_out", "keep", "position")
+FIELDS = ("methods", "variables", "opaque", "saved", "arity", "undefined_as_none", "opaque_as_none", "boxed", "once", "taken",
+          "saves", "rewrites")
+METHODS = ("compute", "release", "twin", "number_of_outputs", "output_meta", "next_node", "next_nodes", "connect", "copy_edges",
+           "lead_to", "input_number", "extras", "backward_of", "grads_in", "grads_out", "keep", "position")
 
 
 def clear_fields(node):
@@ -396,7 +397,7 @@ def clear_fields(node):
     node._core = {}
     clear_node(node)
     node.needs_input_grad = node.to_save = node.non_differentiable = node.dirty_tensors = node.saved_for_forward = None
-    node.methods = node.variables = node.opaque = None
+    node.methods = node.variables = node.opaque = node.saved = None
     node.arity = 0
     node.undefined_as_none = node.opaque_as_none = node.boxed = node.once = node.taken = node.saves = node.rewrites = False
 

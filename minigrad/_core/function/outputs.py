@@ -70,10 +70,7 @@ def wrap_outputs(node, args, output, executable, state, in_setup):
     check_outputs(node, raw, args, dirty, opaque, in_setup and executable)
 
     if executable:
-        if len(raw) == 1:
-            node.meta = metas[0]
-        else:
-            node.metas = tuple(metas)
+        node.meta = metas[0] if len(raw) == 1 else tuple(metas)
         node.opaque = tuple(opaque) if opaque else None
     outs = []
     renamed: dict = {}

@@ -125,12 +125,14 @@ cdef extern from *:
     #define mg_try_call_rest(f, a, rest, start) mg_or_none(mg_call_rest2(f, a, NULL, rest, start))
     #define mg_try_call_rest2(f, a, b, rest, start) mg_or_none(mg_call_rest2(f, a, b, rest, start))
 
-    /* f(grad, *saved), where the `n` saved values are a, b, c and the items of the list `more`. */
-    static inline PyObject *mg_call_saved(PyObject *f, PyObject *grad, PyObject *a, PyObject *b, PyObject *c, PyObject *more, int n) {
-        PyObject *args[MG_FEW + 2] = {NULL, grad, a, b, c};
-        Py_ssize_t longest = more == Py_None ? 3 : Py_MIN(3 + PyList_GET_SIZE(more), MG_FEW);
-        if (n > longest) n = (int)longest;
-        for (int i = 3; i < n; i++) args[i + 2] = PyList_GET_ITEM(more, i - 3);
+    /* f(grad, *saved), where the `n` saved values are a, b and rest, or the items of the list `rest` if n > 3. */
+    static inline PyObject *mg_call_saved(PyObject *f, PyObject *grad, PyObject *a, PyObject *b, PyObject *rest, int n) {
+        PyObject *args[MG_FEW + 2] = {NULL, grad, a, b, rest};
+        if (n > 3) {
+            Py_ssize_t longest = PyList_CheckExact(rest) ? Py_MIN(2 + PyList_GET_SIZE(rest), MG_FEW) : 2;
+            if (n > longest) n = (int)longest;
+            for (int i = 2; i < n; i++) args[i + 2] = PyList_GET_ITEM(rest, i - 2);
+        }
         return mg_vectorcall(f, args + 1, 1 + n);
     }
 
@@ -208,7 +210,7 @@ cdef extern from *:
     object try_call2 "mg_try_call2"(object f, object a, object b)
     object call_rest "mg_call_rest"(object f, object a, object rest, Py_ssize_t start)
     object call_rest2 "mg_call_rest2"(object f, object a, object b, object rest, Py_ssize_t start)
-    object call_saved "mg_call_saved"(object f, object grad, object a, object b, object c, list more, int n)
+    object call_saved "mg_call_saved"(object f, object grad, object a, object b, object rest, int n)
     object try_call_rest "mg_try_call_rest"(object f, object a, object rest, Py_ssize_t start)
     object try_call_rest2 "mg_try_call_rest2"(object f, object a, object b, object rest, Py_ssize_t start)
     ctypedef void (*recycler_t "mg_recycler")(object)

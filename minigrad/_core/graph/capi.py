@@ -117,9 +117,9 @@ def call_rest2(f, a, b, rest, start):
     return f(a, b, *rest[start:])
 
 
-def call_saved(f, grad, a, b, c, more, n):
-    """``f(grad, *saved)``, where the `n` saved values are `a`, `b`, `c` and the items of the list `more`, which may be None."""
-    return f(grad, *(a, b, c, *(more or ()))[:n])
+def call_saved(f, grad, a, b, rest, n):
+    """``f(grad, *saved)``, where the `n` saved values are `a`, `b` and `rest`, or the items of the list `rest` if n > 3."""
+    return f(grad, *(a, b, rest)[:n]) if n <= 3 else f(grad, a, b, *(rest or ()))
 
 
 def try_call_rest(f, a, rest, start):

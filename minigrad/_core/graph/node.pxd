@@ -14,15 +14,12 @@ cdef class NodeExtra:
 
 @cython.trashcan(True)
 cdef class Node:
-    # The small fields lie side by side, so that a node has 192 bytes, with the collector's 16. Python's allocator rounds up to 16.
+    # The small fields lie side by side, so that a node has 160 bytes, with the collector's 16. Python's allocator rounds up to 16.
     cdef int edges
     cdef int dependencies
     cdef Node next0
-    cdef Node next1
-    cdef tuple next_more
-    cdef tuple input_numbers
-    cdef Meta meta
-    cdef tuple metas
+    cdef object next_rest
+    cdef object meta
     cdef NodeExtra extra
     cdef unsigned long long sequence
     cdef object __weakref__
@@ -30,8 +27,7 @@ cdef class Node:
     cdef object plan
     cdef object saved0
     cdef object saved1
-    cdef object saved2
-    cdef list more
+    cdef object saved_rest
     cdef int version0
     cdef int version1
     cdef int version2
@@ -52,6 +48,7 @@ cdef class Node:
     cdef Node next_node(self, Py_ssize_t i)
     cdef tuple next_nodes(self)
     cdef object connect(self, tuple nodes, object numbers)
+    cdef object copy_edges(self, Node other)
     cdef object lead_to(self, Py_ssize_t edge, Node following, int number)
     cdef int input_number(self, Py_ssize_t edge)
     cdef NodeExtra extras(self)

@@ -8,11 +8,15 @@ the op's outputs to the gradients of its inputs. Its edges lead to the nodes tha
     y = a * b                                          edge 1 --> AccumulateGrad of b, input 0
 
 An edge is a pair (node, input number). The gradient on it belongs to that output of the next node's forward op.
-Most ops have one or two inputs, so two fields (`next0`, `next1`) have the nodes behind the first two edges, and a tuple
-has the rest. Most ops have one output, so most input numbers are zero: the tuple of input numbers is None while they all
-are. The pairs are made when `next_functions` is read. (An object for each edge took an eighth of a small graph's time. A
-tuple of nodes took a quarter of the time to build and free a graph, because the garbage collector visits every object that
-can hold other objects.)
+The pairs are made when `next_functions` is read. (An object for each edge took an eighth of a small graph's time. A tuple of
+nodes took a quarter of the time to build and free a graph, because the garbage collector visits every object that can hold
+other objects.) Most ops have one or two inputs and one output, so that most input numbers are zero. For these, two fields suffice:
+
+    next0        the node behind edge 0
+    next_rest    None, or the node behind edge 1. If there are more edges, or an input number is not zero, it is a tuple: the
+                 nodes behind edges 1, 2, ..., then the input numbers of all edges, unless all are zero
+
+Likewise `meta` describes the output of the op; for several outputs it is a tuple with one `Meta` for each.
 
 The engine uses only five things of a node: its edges, `sequence`, `compute`, `release` and the scratch fields. The kinds
 of node:
@@ -23,9 +27,9 @@ of node:
 
 Note [What the collector is shown]
     Python's garbage collector visits every object again and again, and a graph is many objects. Most fields of a node are
-    None, and the objects in `meta`, `metas`, `plan` and `input_numbers` never lead back to a node. So, compiled, a node
-    shows the collector only its other fields (`show_less`), and so does a tensor. A graph of 20,000 nodes is built and freed in
-    three quarters of the time. This is safe: the collector keeps every object with a reference that it does not see.
+    None, and the objects in `meta` and `plan` never lead back to a node. So, compiled, a node shows the collector only its other
+    fields (`show_less`), and so does a tensor. A graph of 20,000 nodes is built and freed in three quarters of the time. This is
+    safe: the collector keeps every object with a reference that it does not see.
 
 Invariants
   * Edges point from later nodes to earlier nodes, so the graph has no cycles. Nothing here recurses over the graph. Freeing
@@ -113,45 +117,53 @@ class Node:
     # ---- shape of the graph --------------------------------------------------------------------------
 
     def number_of_outputs(self):
-        return 1 if self.metas is None else len(self.metas)
+        return len(self.meta) if type(self.meta) is tuple else 1
 
     def output_meta(self, number):
-        return self.meta if self.metas is None else self.metas[number]
+        return self.meta[number] if type(self.meta) is tuple else self.meta
 
     @cython.nonecheck(False)
     def next_node(self, i):
         """The node that edge `i` leads to, or None."""
-        return self.next0 if i == 0 else self.next1 if i == 1 else self.next_more[i - 2]
+        if i == 0:
+            return self.next0
+        return cython.cast(tuple, self.next_rest)[i - 1] if type(self.next_rest) is tuple else cython.cast(Node, self.next_rest)
 
     def next_nodes(self):
         """The nodes that the edges lead to."""
-        if self.edges < 2:
-            return (self.next0,) if self.edges == 1 else ()
-        return (self.next0, self.next1) if self.next_more is None else (self.next0, self.next1, *self.next_more)
+        return tuple([self.next_node(i) for i in range(self.edges)])
 
     def connect(self, nodes, numbers):
         """Set the edges: they lead to `nodes`, with the input numbers `numbers` (None if all are zero)."""
         self.edges = len(nodes)
         self.next0 = nodes[0] if self.edges > 0 else None
-        self.next1 = nodes[1] if self.edges > 1 else None
-        self.next_more = nodes[2:] if self.edges > 2 else None
-        self.input_numbers = numbers
+        if numbers is not None:
+            self.next_rest = (*nodes[1:], *numbers)
+        else:
+            self.next_rest = None if self.edges < 2 else nodes[1] if self.edges == 2 else nodes[1:]
+
+    def copy_edges(self, other):
+        """Let the edges lead where those of the node `other` lead."""
+        self.edges = other.edges
+        self.next0 = other.next0
+        self.next_rest = other.next_rest
 
     def lead_to(self, edge, following, number):
         """Let edge `edge` lead to input `number` of the node `following`."""
-        if edge == 0:
+        if edge == 0 and self.input_number(0) == number:
             self.next0 = following
-        elif edge == 1:
-            self.next1 = following
-        else:
-            self.next_more = (*self.next_more[:edge - 2], following, *self.next_more[edge - 1:])
-        if self.input_number(edge) != number:
-            numbers = [self.input_number(i) for i in range(self.edges)]
-            numbers[edge] = number
-            self.input_numbers = tuple(numbers)
+            return
+        nodes = list(self.next_nodes())
+        numbers = [self.input_number(i) for i in range(self.edges)]
+        nodes[edge] = following
+        numbers[edge] = number
+        self.connect(tuple(nodes), tuple(numbers))
 
     def input_number(self, edge):
-        return 0 if self.input_numbers is None else self.input_numbers[edge]
+        if type(self.next_rest) is not tuple:
+            return 0
+        rest: tuple = self.next_rest
+        return rest[self.edges - 1 + edge] if len(rest) >= self.edges else 0
 
     def extras(self):
         if self.extra is None:
@@ -251,7 +263,7 @@ class Node:
     @property
     def _input_metadata(self):
         """The shape, dtype and device of each output of the forward op, which is an input of this node."""
-        return (self.meta,) if self.metas is None else self.metas
+        return self.meta if type(self.meta) is tuple else (self.meta,)
 
     def _sequence_nr(self):
         """The sequence number, which orders the ready queue."""
@@ -276,14 +288,12 @@ def clear_node(node):
     """
     if not cython.compiled:
         node.edges = 0
-        node.next0 = node.next1 = node.next_more = None
-        node.input_numbers = None
+        node.next0 = node.next_rest = None
         node.meta = None
-        node.metas = None
         node.extra = None
         node.sequence = 0
         node.plan = None
-        node.saved0 = node.saved1 = node.saved2 = node.more = None
+        node.saved0 = node.saved1 = node.saved_rest = None
         node.version0 = node.version1 = node.version2 = -1
         node.interior = 0
         node.freed = False

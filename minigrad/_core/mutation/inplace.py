@@ -177,9 +177,10 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         node = new_node(op.plan((e is not None) | ((f is not None) << 1)), state, target._meta)
         node.edges = op.inputs      # a number counts as an input, see `binary` in apply.py
         node.next0 = e
-        node.next1 = f
+        node.next_rest = f
         if (e is not None and target._output_number) or (f is not None and x._output_number):
-            node.input_numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
+            numbers = (target._output_number if e is not None else 0, x._output_number if f is not None else 0)
+            node.connect((e, f)[:op.inputs], numbers[:op.inputs])
     write_result(op, target, array, (target, others[0]) if others else (target,), node, geometry, state, kernel)
     return True
 

@@ -1,3 +1,4 @@
+from minigrad._core.graph.metadata cimport Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.tensor cimport TensorBase
 

@@ -56,6 +56,7 @@ from cython.cimports.minigrad._core.record.saved_tensor import describe_meta, er
 
 from minigrad._core.graph.accumulate_grad import use_refresh
 from minigrad._core.graph.locks import sharing
+from minigrad._core.graph.metadata import Meta
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
@@ -116,6 +117,8 @@ class CopySlices(Node):
         inner: Node = self.inner
         if inner is None:           # checked after it was read: another thread may release the node at any time
             raise error_freed(self)
+        mine: Meta = self.output_meta(0)
+        theirs: Meta = inner.output_meta(0)
         recording: cython.bint = current().grad_enabled
         if recording:
             inner = inner.twin()
@@ -123,7 +126,7 @@ class CopySlices(Node):
         i: cython.Py_ssize_t
         p: cython.Py_ssize_t = self.position
         old: cython.bint = self.next_node(p) is not None and (p > 62 or wanted >> p & 1)      # the old history needs a gradient
-        if recording or inner.plan is None or self.meta.dtype is not inner.meta.dtype or current().forward:
+        if recording or inner.plan is None or mine.dtype is not theirs.dtype or current().forward:
             whole = self.compute_by_ops(grad, inner, wanted, found, old)
         else:
             whole = self.compute_by_kernels(grad, inner, wanted, found, old)
@@ -138,10 +141,11 @@ class CopySlices(Node):
         ours: cython.bint = cython.compiled and reference_count(grad) == 1
         tensor = cython.cast(TensorBase, grad)
         ours = ours and tensor._node is None and not tensor._leaf_requires_grad and is_exclusive(tensor)
-        backend = self.meta.backend
+        meta: Meta = self.output_meta(0)
+        backend = meta.backend
         array = tensor._array
         seen = call_rest(backend.as_strided, array, self.geometry, 0)
-        inner.compute(wrap(backend.copy(seen), inner.meta), wanted, found)
+        inner.compute(wrap(backend.copy(seen), inner.output_meta(0)), wanted, found)
         if not old:
             return None
         written = found[self.position]      # None: the op does not depend on the old values, so their gradient is 0
@@ -153,12 +157,14 @@ class CopySlices(Node):
             recycle(backend.recycler, seen)
             return grad
         written = 0 if written is None else cython.cast(TensorBase, written)._array
-        return wrap(call_rest2(backend.as_strided_scatter, array, written, self.geometry, 0), self.meta)
+        return wrap(call_rest2(backend.as_strided_scatter, array, written, self.geometry, 0), meta)
 
     def compute_by_ops(self, grad, inner, wanted, found, old):
         """`compute_by_kernels` with ops instead of kernels, so that the result can be differentiated again."""
-        from_complex = self.meta.dtype.is_complex and not inner.meta.dtype.is_complex       # a write to x.real
-        to_complex = inner.meta.dtype.is_complex and not self.meta.dtype.is_complex         # or to view_as_complex(x)
+        mine: Meta = self.output_meta(0)
+        theirs: Meta = inner.output_meta(0)
+        from_complex = mine.dtype.is_complex and not theirs.dtype.is_complex        # a write to x.real
+        to_complex = theirs.dtype.is_complex and not mine.dtype.is_complex          # or to view_as_complex(x)
         whole = upcalls.as_real(grad) if from_complex else grad
         part = upcalls.as_strided(whole, *self.geometry)
         seen = upcalls.as_complex(part) if to_complex else part
@@ -169,7 +175,7 @@ class CopySlices(Node):
         if written is None:
             written = upcalls.zeros_like(seen)
         if to_complex:
-            written = upcalls.as_real(upcalls.cast(written, inner.meta.dtype))
+            written = upcalls.as_real(upcalls.cast(written, theirs.dtype))
         whole = upcalls.as_strided_scatter(whole, written, *self.geometry)
         return upcalls.as_complex(whole) if from_complex else whole
 
@@ -194,7 +200,7 @@ def new_copy_slices(base: TensorBase, inner: Node, geometry: tuple, position: cy
     node.geometry = geometry
     node.position = position
     node.meta = base._meta
-    node.connect(inner.next_nodes(), inner.input_numbers)
+    node.copy_edges(inner)
     node.lead_to(position, gradient_edge(base), base._output_number)
     node.sequence = inner.sequence
     if switches.notes_nodes:

@@ -35,8 +35,8 @@ def list_saved(root, whole):
             node = inner
         if isinstance(node, OpNode):
             collect_slots(node, found)
-        elif isinstance(node, PyNode) and node.more is not None:
-            for i, value in enumerate(node.more):
+        elif isinstance(node, PyNode):
+            for i, value in enumerate(cython.cast(PyNode, node).saved or ()):
                 note_value(node, "saved_tensors", f"saved_tensors[{i}]", value, -1, found)
     return found
 

@@ -100,9 +100,9 @@ class SwappedTask(RecordingTask):
             grads = list(cython.cast(GraphRoot, root).grads or ())
         else:
             grad: Any = self.take(root)
-            number = 0 if root.metas is None else [g is None for g in grad].index(False)
+            number = [g is None for g in grad].index(False) if type(root.meta) is tuple else 0
             roots = [(root, number)]
-            grads = [grad if root.metas is None else grad[number]]
+            grads = [grad[number] if type(root.meta) is tuple else grad]
         nodes = self.nodes_reached(root)
         found = parts.run_backward(roots, grads, functools.partial(call_node, self, state), nodes, inputs)
         if inputs is not None:
@@ -180,8 +180,8 @@ class SwappedTask(RecordingTask):
     def put(self, node, number, grad):
         """Put `grad` into the buffer of `node`, instead of what is there for its output `number`."""
         value = grad
-        if node.metas is not None:
-            value = self.buffer(node) or [None] * len(node.metas)
+        if type(node.meta) is tuple:
+            value = self.buffer(node) or [None] * node.number_of_outputs()
             value[number] = grad
         if node.task == self.id:
             node.grad = value
@@ -245,7 +245,7 @@ class SwappedTask(RecordingTask):
 
     def compute_tuple(self, node, grads):
         """`compute` for a tuple of gradients. Returns a tuple of results."""
-        self.compute(node, list(grads) if node.metas is not None else grads[0])
+        self.compute(node, list(grads) if type(node.meta) is tuple else grads[0])
         found = tuple(self.results[:node.edges])
         self.results[:node.edges] = [None] * node.edges
         return found
@@ -265,7 +265,7 @@ def run_hooks_before(node: Node, grad) -> object:
     grad = run_hooks_on_tensors(node, grad)
     if node.extra is not None and node.extra.pre_hooks:
         grads = run_pre_hooks(node.extra.pre_hooks, buffer_as_tuple(node, grad))
-        grad = list(grads) if node.metas is not None else grads[0]
+        grad = list(grads) if type(node.meta) is tuple else grads[0]
     return grad
 
 
@@ -281,7 +281,7 @@ def call_node(task: SwappedTask, state: State, node: Node, grads):
     state.node = node
     while len(task.results) < node.edges:
         task.results.append(None)
-    grad = list(grads) if node.metas is not None else grads[0]
+    grad = list(grads) if type(node.meta) is tuple else grads[0]
     before: tuple = ()
     if node.hooked:
         grad = run_hooks_before(node, grad)

@@ -58,5 +58,5 @@ def delayed_error(message, fix, sources, results):
             out._output_number = i
             x = out
         outs.append(x)
-    node.metas = tuple(metas)
+    node.meta = tuple(metas)
     return tuple(outs)

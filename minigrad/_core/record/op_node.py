@@ -2,12 +2,13 @@
 
     x * b ──> forward ──> out        node = OpNode(plan of mul, mask 01)
                                      node.saved0 = b, version0 = b's version
-                                     node.next0 = x's node, node.next1 = None
+                                     node.next0 = x's node, node.next_rest = None
 
 Note [Fields for three saved values]
-    Nine nodes of ten save at most three values. The node has fields for these values and for their versions. (The
-    version is NOT_A_TENSOR if the value is a number or a shape.) The two notes in saved_tensor.py hold for them too. With
-    a list of `SavedTensor` objects instead, a chain of 200 ops was a fifth slower.
+    Nine nodes of ten save at most three values. The node has fields for these values and for their versions: `saved0`, `saved1`
+    and `saved_rest`. (The version is NOT_A_TENSOR if the value is a number or a shape.) The two notes in saved_tensor.py hold for
+    them too. With a list of `SavedTensor` objects instead, a chain of 200 ops was a fifth slower. If there are more than three
+    values, `saved_rest` is such a list, of all after the second.
 
 Note [Lending a gradient]
     For dx = g y, PyTorch makes a new tensor, and then frees g. We write dx over g if nobody but the engine holds g, under the
@@ -82,8 +83,8 @@ class OpNode(Node):
         if not cython.cast(Plan, self.plan).saves_output:
             return self
         node: OpNode = new_node(self.plan, current(), self.meta)
-        node.connect(self.next_nodes(), self.input_numbers)
-        node.saved0, node.saved1, node.saved2, node.more = self.saved0, self.saved1, self.saved2, self.more
+        node.copy_edges(self)
+        node.saved0, node.saved1, node.saved_rest = self.saved0, self.saved1, self.saved_rest
         node.version0, node.version1, node.version2 = self.version0, self.version1, self.version2
         node.interior, node.freed = self.interior, self.freed
         return node
@@ -97,7 +98,7 @@ class OpNode(Node):
             if state.saved_hooks:
                 pack, unpack = state.saved_hooks[-1]
                 value = pack_tensor(value, pack, unpack, output, state)
-            elif slot > 2:
+            elif slot > 1 and cython.cast(Plan, self.plan).saved > 3:
                 value = save(value, cython.cast(Plan, self.plan).names[slot], output, state)
             else:
                 tensor = cython.cast(TensorBase, value)
@@ -122,13 +123,13 @@ class OpNode(Node):
         elif slot == 1:
             self.saved1 = value
             self.version1 = version
-        elif slot == 2:
-            self.saved2 = value
+        elif cython.cast(Plan, self.plan).saved == 3:
+            self.saved_rest = value
             self.version2 = version
         else:
-            if self.more is None:
-                self.more = [None] * (cython.cast(Plan, self.plan).saved - 3)
-            self.more[slot - 3] = value
+            if self.saved_rest is None:
+                self.saved_rest = [None] * (cython.cast(Plan, self.plan).saved - 2)
+            cython.cast(list, self.saved_rest)[slot - 2] = value
         return None
 
     @cython.nonecheck(False)
@@ -141,14 +142,14 @@ class OpNode(Node):
         elif slot == 1:
             value = self.saved1
             version = self.version1
-        elif slot == 2:
-            value = self.saved2
+        elif cython.cast(Plan, self.plan).saved == 3:
+            value = self.saved_rest
             version = self.version2
         else:
-            more = self.more
-            if more is None:
+            rest: list = self.saved_rest
+            if rest is None:
                 raise error_freed(self)
-            value = more[slot - 3]
+            value = rest[slot - 2]
             if isinstance(value, SavedTensor):
                 return cython.cast(SavedTensor, value).value(self, history)
             return self.unpack_value(value)
@@ -180,8 +181,7 @@ class OpNode(Node):
         self.freed = True
         self.saved0 = None
         self.saved1 = None
-        self.saved2 = None
-        self.more = None
+        self.saved_rest = None
         return None
 
     def explain_error(self, error):
@@ -200,7 +200,7 @@ class OpNode(Node):
     @cython.nonecheck(False)
     def compute(self, grad, wanted, results):
         plan = cython.cast(Plan, self.plan)
-        if self.metas is None:
+        if type(self.meta) is not tuple:
             if grad is None:
                 return None
         elif all_undefined(grad):
@@ -212,7 +212,7 @@ class OpNode(Node):
             if plan.active & wanted & 1:
                 lent = lend(plan, grad)
                 try:
-                    results[0] = call_saved(plan.formulas[0], grad, self.saved0, self.saved1, self.saved2, self.more, plan.saved)
+                    results[0] = call_saved(plan.formulas[0], grad, self.saved0, self.saved1, self.saved_rest, plan.saved)
                 finally:
                     if lent:
                         cython.cast(TensorBase, grad)._lent = False
@@ -315,9 +315,10 @@ class OpNode(Node):
         """The content of `slot`, not unpacked; None after the node was released."""
         if slot == NOTHING:
             return None
-        if slot < 3:
-            return self.saved0 if slot == 0 else self.saved1 if slot == 1 else self.saved2
-        return None if self.more is None else self.more[slot - 3]
+        if slot < 2:
+            return self.saved0 if slot == 0 else self.saved1
+        rest = self.saved_rest
+        return rest if rest is None or cython.cast(Plan, self.plan).saved == 3 else cython.cast(list, rest)[slot - 2]
 
     def set_hooks(self, slot, item, pack, unpack):
         """Pack the value in `slot` now, or one item if it is a tuple. See `RawSavedTensor.register_hooks`."""
@@ -503,8 +504,7 @@ def record(op, state, mask, edges, next0, next1, numbers, out, x, y, args):
     node: OpNode = new_node(plan, state, out._meta)
     node.edges = edges
     node.next0 = next0
-    node.next1 = next1
-    node.input_numbers = numbers
+    node.next_rest = next1 if numbers is None else numbers if edges == 1 else (next1, *numbers)
     out._node = node
     k: cython.int
     source: cython.int
@@ -545,7 +545,7 @@ def record_many(op, state, mask, nodes, numbers, out, outs, args):
 
 @cython.cfunc
 def set_outputs(node: Node, outs) -> object:
-    """Make `node` the grad_fn of the outputs that have a derivative. `node.metas` ends with the last such output."""
+    """Make `node` the grad_fn of the outputs that have a derivative. The tuple `node.meta` ends with the last such output."""
     metas = []
     known: cython.int = 0
     i: cython.int
@@ -556,7 +556,7 @@ def set_outputs(node: Node, outs) -> object:
             out._node = node
             out._output_number = i
             known = i + 1
-    node.metas = tuple(metas[:known])
+    node.meta = tuple(metas[:known])
     return None
 
 

@@ -134,10 +134,14 @@ class Plan:
                 formula, needs = op.formulas[i]
                 formulas.append(formula)
                 self.count[i] = len(needs)
-                for k in range(len(needs)):
-                    if needs[k] not in names:
-                        names.append(needs[k])
-                    self.slots[MOST_NEEDED * i + k] = names.index(needs[k])
+                names.extend([name for name in needs if name not in names])
+            tensors = (*op.params[:op.inputs], *op.outputs)
+            if op.inputs > 1:
+                names.sort(key=lambda name: name not in tensors)    # tensors first: their slots are cheaper than a `SavedTensor`
+            for i in range(op.inputs):
+                if formulas[i] is not None:
+                    for k, name in enumerate(op.formulas[i][1]):
+                        self.slots[MOST_NEEDED * i + k] = names.index(name)
         self.single = self.joint is None and op.inputs == 1     # then the formula takes all saved values, in order
         self.active = 0
         for i in range(len(formulas)):
