@@ -58,7 +58,7 @@ def compute_dependencies(task, root):
         top -= 1
         node = cython.cast(Node, stack[top])
         for i in range(node.edges):
-            following = node.next_node(i)
+            following = node.next0 if i == 0 else node.next1 if i == 1 else node.next_more[i - 2]     # next_node, without a call
             if following is None:
                 continue
             if following.task == number:

@@ -168,7 +168,7 @@ class GraphTask:
         number: cython.int
         for i in range(node.edges):
             grad = results[i]
-            following = node.next_node(i)
+            following = node.next0 if i == 0 else node.next1 if i == 1 else node.next_more[i - 2]     # next_node, without a call
             if following is None:
                 if grad is not None:
                     results[i] = None       # a Function may return gradients that go nowhere
