@@ -94,7 +94,7 @@ def lacking():
 
 # Modules of the core that run for every op or node.
 HOT = {"accumulate_grad", "apply", "dependencies", "graph_task", "inplace", "metadata", "node", "op_node", "operators",
-       "ready_queue", "saved_tensor", "tensor", "thread_state", "version"}
+       "packed_tensor", "ready_queue", "saved_tensor", "tensor", "thread_state", "version", "view_base"}
 
 
 def optimization(path):

@@ -14,7 +14,7 @@ from minigrad._core.graph.metadata import DType as dtype
 from minigrad._core.graph.metadata import Size
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.delayed_error import Error as _Error
-from minigrad._core.record.op_node import RawSavedTensor as _RawSavedTensor
+from minigrad._core.record.saved_attributes import RawSavedTensor as _RawSavedTensor
 from minigrad.autograd.forward_ad import _is_fwd_grad_enabled
 from minigrad.autograd.function import FunctionCtx as _FunctionBase
 from minigrad.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled

@@ -18,6 +18,7 @@ from minigrad._core.graph.accumulate_grad import grad_accumulator
 from minigrad._core.graph.node import Node as _Node
 from minigrad._core.graph.streams import set_warns
 from minigrad._core.graph.thread_state import current
+from minigrad._core.record import saved_attributes  # noqa: F401  (and this one their saved values attributes)
 from minigrad._core.record.packed_tensor import check_hooks
 from minigrad.autograd._multi_grad import (
     _MultiHandle,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]

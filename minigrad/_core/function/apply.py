@@ -20,7 +20,7 @@ from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.capi import as_tuple, call_rest, new_tuple, put_item
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.graph.thread_state import State, current
-from cython.cimports.minigrad._core.record.apply import requires_grad
+from cython.cimports.minigrad._core.record.view_base import requires_grad
 
 _bind = cython.declare(object, None)
 

@@ -32,7 +32,7 @@ from minigrad._core.graph.metadata import CPU, Meta, named_dtype
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.op_node import check_hooks
+from minigrad._core.record.packed_tensor import check_hooks
 from minigrad._core.record.primitive import Source
 from minigrad.errors import AutogradError, AutogradTypeError
 

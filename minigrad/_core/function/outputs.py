@@ -24,11 +24,11 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase, alias, is_pl
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import check_inplace
 from cython.cimports.minigrad._core.mutation.views import locate_view, rebase_history
-from cython.cimports.minigrad._core.record.apply import make_view, requires_grad
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
+from cython.cimports.minigrad._core.record.view_base import make_view, requires_grad
 
 from minigrad._core.function.node import PyNode
-from minigrad._core.record.apply import CreationMeta
+from minigrad._core.record.view_base import CreationMeta
 from minigrad.errors import AutogradError
 
 DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)

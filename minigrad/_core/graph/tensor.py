@@ -10,7 +10,7 @@
     _lent           whether the next op on it may overwrite it: Note [Lending a gradient] in op_node.py
     _view_base, _base_version, _creation
                     view: its base, which is not a view itself; the version at which its node was made; how it was made, a
-                    `CreationMeta` (record/apply.py)
+                    `CreationMeta` (record/view_base.py)
     _counter        version counter of the storage; None means version 0          version.py
     _extra          fields that few tensors need, made on first use               AutogradMeta
 

@@ -24,13 +24,13 @@ from cython.cimports.minigrad._core.graph.node import Node
 from cython.cimports.minigrad._core.graph.tensor import wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.mutation.views import check_creation, locate_view, rebase_history
-from cython.cimports.minigrad._core.record.apply import requires_grad, to_kernel_argument
 from cython.cimports.minigrad._core.record.forward_ad import after_write, before_write, overlaps_itself, set_tangent, tangent_of
 from cython.cimports.minigrad._core.record.interceptor import redispatch
 from cython.cimports.minigrad._core.record.op_node import OpNode, describe_argument, new_node
-from cython.cimports.minigrad._core.record.operands import check_same_device, translate_kernel_error
+from cython.cimports.minigrad._core.record.operands import check_same_device, to_kernel_argument, translate_kernel_error
 from cython.cimports.minigrad._core.record.primitive import Plan
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
+from cython.cimports.minigrad._core.record.view_base import requires_grad
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls

@@ -23,11 +23,11 @@ from cython.cimports.minigrad._core.graph.node import Node
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import check_inplace, inference_write_error
 from cython.cimports.minigrad._core.mutation.views import set_history
-from cython.cimports.minigrad._core.record.apply import requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import tangent_of
 from cython.cimports.minigrad._core.record.op_node import OpNode, describe_argument, new_node
 from cython.cimports.minigrad._core.record.primitive import Plan
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
+from cython.cimports.minigrad._core.record.view_base import requires_grad
 
 from minigrad._core.record.forward_ad import refuse_tangents
 from minigrad._core.record.operands import translate_kernel_error

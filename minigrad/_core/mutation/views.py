@@ -48,11 +48,11 @@ from cython.cimports.minigrad._core.graph.node import clear_node, retain_output
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, is_exclusive, wrap
 from cython.cimports.minigrad._core.graph.thread_state import current
-from cython.cimports.minigrad._core.record.apply import base_requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import locate_in_real_base
 from cython.cimports.minigrad._core.record.history import describe_writes
 from cython.cimports.minigrad._core.record.op_node import record
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta, error_freed, op_name
+from cython.cimports.minigrad._core.record.view_base import base_requires_grad
 
 from minigrad._core.graph.accumulate_grad import use_refresh
 from minigrad._core.graph.locks import sharing
@@ -61,7 +61,7 @@ from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
-from minigrad._core.record.apply import CreationMeta
+from minigrad._core.record.view_base import CreationMeta
 from minigrad.errors import AutogradError
 
 switches = cython.declare(Switches, _switches)

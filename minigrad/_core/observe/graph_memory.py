@@ -13,6 +13,7 @@ from cython.cimports.minigrad._core.mutation.views import CopySlices
 from cython.cimports.minigrad._core.record.op_node import OpNode
 from cython.cimports.minigrad._core.record.packed_tensor import PackedTensor
 from cython.cimports.minigrad._core.record.primitive import Plan
+from cython.cimports.minigrad._core.record.saved_attributes import saved_names
 from cython.cimports.minigrad._core.record.saved_tensor import SavedTensor, SavedTuple
 
 from minigrad._core.graph.node import Node
@@ -45,7 +46,7 @@ def list_saved(root, whole):
 def collect_slots(owner: OpNode, found: list) -> object:
     """Add the tensors in the slots of `owner` to `found`."""
     plan = cython.cast(Plan, owner.plan)
-    names = owner.saved_names()
+    names = saved_names(owner)
     slot: cython.int
     for slot in range(plan.saved):
         held = owner.saved_in(slot)

@@ -7,7 +7,3 @@ cpdef object unary(Primitive op, object x)
 cpdef object binary(Primitive op, object x, object y)
 cpdef object call(Primitive op, tuple args)
 cpdef object call_computed(Primitive op, tuple args, object array)
-cdef object make_view(TensorBase view, TensorBase source, int creation, State state)
-cdef object to_kernel_argument(object argument)
-cdef bint base_requires_grad(TensorBase view)
-cdef bint requires_grad(TensorBase x) except -1

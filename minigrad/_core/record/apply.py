@@ -19,47 +19,39 @@ import cython
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
 from cython.cimports.minigrad._core.graph.capi import (
+    as_tuple,
     call2,
     call3,
-    call_rest,
-    call_rest2,
+    new_tuple,
+    put_item,
     try_call1,
     try_call2,
     try_call_rest,
     try_call_rest2,
 )
 from cython.cimports.minigrad._core.graph.metadata import Backend, Device, DType, backend_of, meta_of
-from cython.cimports.minigrad._core.graph.tensor import alias, is_plain, make_tensor, wrap
+from cython.cimports.minigrad._core.graph.tensor import is_plain, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.record.forward_ad import push_tangents
-from cython.cimports.minigrad._core.record.interceptor import redispatch
-from cython.cimports.minigrad._core.record.op_node import contains_tensor, record, record_many
+from cython.cimports.minigrad._core.record.interceptor import intercept
+from cython.cimports.minigrad._core.record.op_node import record, record_many
 from cython.cimports.minigrad._core.record.operands import (
     check_same_device,
-    has_history_error,
     not_a_tensor_error,
+    to_constant_argument,
+    to_constant_arguments,
     translate_kernel_error,
 )
-from cython.cimports.minigrad._core.record.packed_tensor import pack_tensor
-from cython.cimports.minigrad._core.record.primitive import Plan
+from cython.cimports.minigrad._core.record.packed_tensor import save_early
+from cython.cimports.minigrad._core.record.view_base import base_requires_grad, make_view
 
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.primitive import Primitive, Source
+from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_of_number, operands_dtype
-
-
-class CreationMeta:
-    """The values of `TensorBase._creation`: how a view was made. See Note [How a view was made] in views.py."""
-
-    DEFAULT, IN_CUSTOM_FUNCTION, MULTI_OUTPUT_NODE, NO_GRAD_MODE, INFERENCE_MODE = range(5)
-
+from minigrad._core.record.view_base import CreationMeta
 
 DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
-NO_GRAD_MODE = cython.declare(cython.int, CreationMeta.NO_GRAD_MODE)
-INFERENCE_MODE = cython.declare(cython.int, CreationMeta.INFERENCE_MODE)
-SHAPE = cython.declare(cython.int, Source.SHAPE)
-NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 # The mask of a variadic op: its one formula gets a tuple that says which gradients are needed.
 ALL = cython.declare(cython.longlong, -1)
 
@@ -246,16 +238,24 @@ def call_any(op: Primitive, args: tuple, state: State) -> object:
         raise not_a_tensor_error(op, None)
     if not state.fast_path and state.interceptors:
         return apply_intercepted(op, state, args, tensors[:inputs])
+    if not op.variadic:
+        array = try_call_rest(op.forward, backend.kernels, arrays, 0)
+    elif op.kernel >= 0 and len(args) == 2:
+        array = try_call2(backend.table[op.kernel], arrays, args[1])
+    else:
+        array = try_call_rest2(op.forward, backend.kernels, arrays, args, 1)
+    if array is None:
+        array = call_again(op, backend, (arrays, *args[1:]) if op.variadic else arrays)
+    return wrap_results(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)
+
+
+@cython.cfunc
+def call_again(op: Primitive, backend: Backend, arguments) -> object:
+    """Call the forward of `op` once more, because it failed: the kernel's error becomes the one that the op raises."""
     try:
-        if not op.variadic:
-            array = call_rest(op.forward, backend.kernels, arrays, 0)
-        elif op.kernel >= 0 and len(args) == 2:
-            array = backend.table[op.kernel](arrays, args[1])
-        else:
-            array = call_rest2(op.forward, backend.kernels, arrays, args, 1)
+        return op.forward(backend.kernels, *arguments)
     except (ValueError, IndexError, MemoryError, OverflowError) as error:
         raise translate_kernel_error(op.name, error) from None
-    return wrap_results(op, state, args, tensors if op.variadic else tensors[:inputs], array, first._meta.device)
 
 
 def call_computed(op, args, array):
@@ -279,11 +279,8 @@ def call_one(op: Primitive, args: tuple, state: State, array) -> object:
         array = try_call_rest(x._meta.backend.table[op.kernel], x._array, args, 1)
     else:
         array = try_call_rest2(op.forward, x._meta.backend.kernels, x._array, to_constant_arguments(op, args), 1)
-    if array is None:       # the call failed. Here it raises
-        try:
-            array = op.forward(x._meta.backend.kernels, x._array, *to_constant_arguments(op, args)[1:])
-        except (ValueError, IndexError, MemoryError, OverflowError) as error:
-            raise translate_kernel_error(op.name, error) from None
+    if array is None:
+        array = call_again(op, x._meta.backend, (x._array, *to_constant_arguments(op, args)[1:]))
     if type(array) is tuple or type(array) is list:
         return wrap_results(op, state, args, args[:1], array, x._meta.device)
     out = wrap(array, meta_of(array, x._meta.device))
@@ -298,53 +295,28 @@ def call_one(op: Primitive, args: tuple, state: State, array) -> object:
     return out
 
 
-def to_kernel_argument(argument):
-    """An argument as the kernel takes it: tensors, also those in a tuple, are replaced by their arrays."""
-    if isinstance(argument, TensorBase):
-        return cython.cast(TensorBase, argument)._array
-    if type(argument) is tuple and argument and contains_tensor(argument):
-        return tuple([to_kernel_argument(x) for x in argument])
-    return argument
-
-
-@cython.cfunc
-def to_constant_arguments(op: Primitive, args: tuple) -> tuple:
-    """`args`, with all but the first as the kernel takes them."""
-    i: cython.Py_ssize_t
-    for i in range(1, len(args)):
-        if isinstance(args[i], TensorBase) or (type(args[i]) is tuple and contains_tensor(args[i])):
-            return tuple([args[k] if k == 0 else to_constant_argument(op, k, args[k]) for k in range(len(args))])
-    return args
-
-
-@cython.cfunc
-def to_constant_argument(op: Primitive, i: cython.Py_ssize_t, argument) -> object:
-    """`to_kernel_argument` for an argument without a derivative, such as a mask. Raises if it requires a gradient."""
-    if isinstance(argument, TensorBase):
-        tensor = cython.cast(TensorBase, argument)
-        if tensor._meta.dtype.differentiable and requires_grad(tensor) and current().grad_enabled:
-            raise has_history_error(op, i, tensor)
-    return to_kernel_argument(argument)
-
-
 @cython.cfunc
 def wrap_results(op: Primitive, state: State, args: tuple, tensors: tuple, array, device: Device) -> object:
     """Wrap the result of a forward, one array or several, in tensors, and record the op."""
     cls = None
     for x in tensors:
-        if isinstance(x, TensorBase) and not is_plain(x):
+        if not is_plain(x) and isinstance(x, TensorBase):
             cls = type(x)._result_class(cls)
-    outs = None
     if type(array) is tuple or type(array) is list:
         outs = [wrap_result(op, item, device, cls, tensors, MULTI_OUTPUT_NODE, state) for item in array]
-        out = cython.cast(TensorBase, outs[0]) if outs else None
-    else:
-        out = wrap_result(op, array, device, cls, tensors, DEFAULT, state)
-    if state.grad_enabled and op.differentiable and out is not None:
-        record_if_required(op, state, args, tensors, out, outs)
+        return record_results(op, state, args, tensors, outs)
+    return record_results(op, state, args, tensors, wrap_result(op, array, device, cls, tensors, DEFAULT, state))
+
+
+@cython.cfunc
+def record_results(op: Primitive, state: State, args: tuple, tensors: tuple, results) -> object:
+    """Record an op whose results are known: a tensor, or a list of tensors. Returns the tensor, or a tuple."""
+    outs: list = results if type(results) is list else None
+    if state.grad_enabled and op.differentiable and (outs is None or outs):
+        record_if_required(op, state, args, tensors, results if outs is None else outs[0], outs)
     if not state.fast_path:
-        flag_outputs(op, state, args, tensors, outs if outs is not None else [out])
-    return out if outs is None else tuple(outs)
+        flag_outputs(op, state, args, tensors, [results] if outs is None else outs)
+    return results if outs is None else tuple(outs)
 
 
 @cython.cfunc
@@ -352,55 +324,7 @@ def apply_intercepted(op: Primitive, state: State, args: tuple, tensors: tuple) 
     """Run an op through the innermost interceptor (interceptor.py), and record it like any other op."""
     if state.saved_hooks and state.grad_enabled and op.differentiable:
         save_early(op, state, args, tensors)
-    found = redispatch(op, state, args, False)
-    many: cython.bint = type(found) is tuple
-    outs = []
-    x: TensorBase
-    for x in found if many else (found,):
-        out = alias(x)      # the interceptor's own tensor gets no history
-        if not is_plain(x):
-            out = cython.cast(TensorBase, make_tensor(type(x), x._array, x._meta))
-            out._counter = x.shared_counter()
-        if op.view and x._counter is cython.cast(TensorBase, tensors[0])._counter:
-            make_view(out, tensors[0], MULTI_OUTPUT_NODE if many else DEFAULT, state)
-        outs.append(out)
-    if state.grad_enabled and op.differentiable and outs:
-        record_if_required(op, state, args, tensors, outs[0], outs if many else None)
-    flag_outputs(op, state, args, tensors, outs)
-    return tuple(outs) if many else outs[0]
-
-
-@cython.cfunc
-def save_early(op: Primitive, state: State, args: tuple, tensors: tuple) -> object:
-    """Pack the inputs of this op before it runs, if the pack hook waits for no other tensors.
-
-    The pack hook of a recomputation (checkpoint) raises an exception when it has all tensors. So the recomputation does not
-    run its last op, which is often a matrix product. The attribute `missing` of the hook says how many tensors it waits for.
-    """
-    pack, unpack = state.saved_hooks[-1]
-    missing: cython.Py_ssize_t = getattr(pack, "missing", 0)
-    if missing == 0 or op.variadic:
-        return None
-    mask: cython.longlong = 0
-    i: cython.int
-    for i in range(len(tensors)):
-        x = tensors[i]
-        if isinstance(x, TensorBase) and (gradient_edge(x) is not None
-                                          or (cython.cast(TensorBase, x)._view_base is not None and base_requires_grad(x))):
-            mask |= cython.cast(cython.longlong, 1) << i
-    if mask == 0:
-        return None
-    plan: Plan = op.plan(mask)
-    inputs = []
-    for i in range(plan.saved):
-        if plan.source[i] < 0:
-            break
-        if plan.source[i] < SHAPE and isinstance(args[plan.source[i]], TensorBase):
-            inputs.append(args[plan.source[i]])
-    if missing <= len(inputs):
-        for x in inputs:
-            pack_tensor(x, pack, unpack, NOT_AN_OUTPUT, state)
-    return None
+    return record_results(op, state, args, tensors, intercept(op, state, args))
 
 
 @cython.cfunc
@@ -411,34 +335,6 @@ def wrap_result(op: Primitive, array, device: Device, cls, tensors: tuple, creat
     if op.view:
         make_view(out, tensors[0], creation, state)
     return out
-
-
-@cython.nonecheck(False)
-def make_view(view, source, creation, state):
-    """Make `view` a view of `source`, or of the base of `source` if that is a view itself.
-
-    `creation` is the `CreationMeta` to use if gradients are enabled: see Note [How a view was made] in views.py.
-    """
-    counter = source._counter if source._counter is not None else source.shared_counter()
-    view._counter = counter
-    if source._inference:       # an inference tensor is in no graph, so its view needs no base
-        view._inference = True
-        return None
-    if state.inference:
-        creation = INFERENCE_MODE
-    elif not state.grad_enabled:
-        creation = NO_GRAD_MODE
-    if source._view_base is not None:
-        view._view_base = source._view_base
-        if creation == DEFAULT or source._creation == INFERENCE_MODE:
-            creation = source._creation
-        if source._extra is not None and (source._extra.primal or source._extra.root is not None):
-            view.extras().root = source if source._extra.primal else source._extra.root
-    else:
-        view._view_base = source
-    view._base_version = counter.value
-    view._creation = creation
-    return None
 
 
 @cython.cfunc
@@ -452,7 +348,7 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
     numbered: cython.bint = False
     normal: cython.bint = False     # whether one of them is not an inference tensor
     i: cython.Py_ssize_t
-    edges: list = []
+    edges: tuple = new_tuple(len(tensors))
     for i in range(len(tensors)):
         x = tensors[i]
         edge = None
@@ -464,7 +360,7 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
                 mask = ALL if op.variadic else mask | (1 << i)
             elif cython.cast(TensorBase, x)._view_base is not None and base_requires_grad(x):
                 required = True
-        edges.append(edge)
+        put_item(edges, i, edge)
     if (mask == 0 and not required) or (not normal and all_inference(op, args, tensors)):
         return None
     if outs is None and not out._meta.dtype.differentiable:
@@ -472,7 +368,7 @@ def record_if_required(op: Primitive, state: State, args: tuple, tensors: tuple,
     numbers = None
     if numbered:
         numbers = tuple([0 if edge is None else cython.cast(TensorBase, x)._output_number for x, edge in zip(tensors, edges)])
-    record_many(op, state, mask, tuple(edges), numbers, out, outs, args)
+    record_many(op, state, mask, as_tuple(edges), numbers, out, outs, args)
     return None
 
 
@@ -495,17 +391,6 @@ def all_inference(op: Primitive, args: tuple, tensors: tuple) -> cython.bint:
         elif isinstance(x, TensorBase) and not cython.cast(TensorBase, x)._inference:
             return False
     return True
-
-
-def requires_grad(x):
-    """``x.requires_grad``, without regenerating the history of a stale view."""
-    return x._node is not None or x._leaf_requires_grad or (x._view_base is not None and base_requires_grad(x))
-
-
-def base_requires_grad(view):
-    """Whether the base of `view` requires a gradient. Then the view counts as requiring one too, even without a history."""
-    base: TensorBase = view._view_base
-    return base._leaf_requires_grad or base._node is not None
 
 
 def flag_outputs(op, state, args, tensors, outs):

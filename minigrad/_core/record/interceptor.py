@@ -16,9 +16,15 @@ Mirrors the Python key of PyTorch's dispatcher (``torch/csrc/autograd/python_var
 The public form is ``minigrad/utils/_python_dispatch.py``.
 """
 
-from cython.cimports.minigrad._core.graph.tensor import TensorBase
+import cython
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, alias, is_plain, make_tensor
+from cython.cimports.minigrad._core.record.view_base import make_view
 
+from minigrad._core.record.view_base import CreationMeta
 from minigrad.errors import AutogradTypeError
+
+DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
+MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
 
 
 def redispatch(op, state, args, in_place):
@@ -32,6 +38,23 @@ def redispatch(op, state, args, in_place):
                 "MG-E171", f"a dispatch mode returned {type(x).__name__} for the result of {op.name}, expected a Tensor",
                 fix="return func(*args, **kwargs), or tensors like its results")
     return found
+
+
+def intercept(op, state, args):
+    """Let the innermost interceptor run `op` on `args`. Returns the op's results: new tensors without history, one or a list."""
+    found = redispatch(op, state, args, False)
+    many: cython.bint = type(found) is tuple
+    outs = []
+    x: TensorBase
+    for x in found if many else (found,):
+        out = alias(x)      # the interceptor's own tensor gets no history
+        if not is_plain(x):
+            out = cython.cast(TensorBase, make_tensor(type(x), x._array, x._meta))
+            out._counter = x.shared_counter()
+        if op.view and x._counter is cython.cast(TensorBase, args[0], typecheck=True)._counter:
+            make_view(out, args[0], MULTI_OUTPUT_NODE if many else DEFAULT, state)
+        outs.append(out)
+    return outs if many else outs[0]
 
 
 def call_interceptor(op, state, args, in_place, **keywords):

@@ -1,3 +1,5 @@
+cimport cython
+
 from minigrad._core.graph.metadata cimport Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.record.primitive cimport Plan, Primitive
@@ -5,19 +7,19 @@ from minigrad._core.graph.thread_state cimport State
 from minigrad._core.graph.tensor cimport TensorBase
 
 cdef class OpNode(Node):
+    @cython.final
     cdef object value(self, int slot, bint history)
+    @cython.final
     cdef object store(self, int slot, object value, int output, State state)
+    @cython.final
     cdef object put(self, int slot, object value, int version)
+    @cython.final
     cdef object unpack_value(self, object value)
     cdef object saved_in(self, int slot)
-    cdef object set_hooks(self, int slot, int item, object pack, object unpack)
+    @cython.final
     cdef object one(self, int i, object grad, object a, object b, object c)
+    @cython.final
     cdef object compute_many(self, object grad, long long wanted, list results)
-
-cdef class RawSavedTensor:
-    cdef OpNode node
-    cdef int slot
-    cdef int item
 
 cdef OpNode new_node(Plan plan, State state, Meta meta)
 cdef OpNode record(Primitive op, State state, long long mask, int edges, Node next0, Node next1, object numbers, TensorBase out, object x, object y, object args)

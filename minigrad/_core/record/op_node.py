@@ -38,7 +38,7 @@ from cython.cimports.minigrad._core.graph.capi import (
 )
 from cython.cimports.minigrad._core.graph.node import allocate_node, clear_node, keep_nodes
 from cython.cimports.minigrad._core.graph.switches import Switches
-from cython.cimports.minigrad._core.graph.tensor import alias, is_exclusive
+from cython.cimports.minigrad._core.graph.tensor import is_exclusive
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.record.packed_tensor import PackedTensor, inference_save_error, pack_tensor, unpack_error
 from cython.cimports.minigrad._core.record.saved_tensor import (
@@ -55,10 +55,9 @@ from cython.cimports.minigrad._core.record.saved_tensor import (
 from minigrad._core.graph.node import Node
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.packed_tensor import check_hooks
 from minigrad._core.record.primitive import MOST_NEEDED as _MOST_NEEDED
 from minigrad._core.record.primitive import Plan, Source, use_node_class
-from minigrad.errors import AutogradError, AutogradTypeError, MinigradError
+from minigrad.errors import MinigradError
 
 SHAPE = cython.declare(cython.int, Source.SHAPE)
 BY_COLUMNS = cython.declare(cython.int, Source.BY_COLUMNS)
@@ -66,7 +65,6 @@ MOST_NEEDED = cython.declare(cython.int, _MOST_NEEDED)
 NOT_A_TENSOR = cython.declare(cython.int, -1)
 HOLDS_TENSOR = cython.declare(cython.int, 128)      # a bit of OpNode.interior, whose bits 0 to 2 are one per slot
 NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
-NOTHING = cython.declare(cython.int, -1)            # the slot of a value that was not saved
 switches = cython.declare(Switches, _switches)
 ndarray = cython.declare(object, np.ndarray)
 
@@ -287,143 +285,27 @@ class OpNode(Node):
                 results[i] = call_rest(plan.formulas[i], grad, needed, 0)
         return None
 
-    def __getattr__(self, name):
-        raw: cython.bint = name.startswith("_raw_saved_")
-        if not raw and not name.startswith("_saved_"):
-            raise AttributeError(name)
-        wanted = name[11:] if raw else name[7:]
-        names = self.saved_names()
-        if wanted not in names:
-            constants = cython.cast(Plan, self.plan).op.rule.constants
-            if wanted in constants and not raw:
-                return constants[wanted]
-            if wanted in self.savable_names():      # as in PyTorch: None for a value that this node did not need
-                return RawSavedTensor(self, NOTHING) if raw else None
-            raise AttributeError(f"{self.name()} has not saved {wanted!r}; it has saved: "
-                                 f"{', '.join([name for name in names if name]) or 'nothing'}")
-        slot = names.index(wanted)
-        if raw:
-            held = self.saved_in(slot)
-            if isinstance(held, SavedTuple):
-                return tuple([RawSavedTensor(self, slot, i) for i in range(len(cython.cast(SavedTuple, held).items))])
-            return RawSavedTensor(self, slot)
-        if self.freed:
-            raise error_freed(self)
-        return self.value(slot, True)
-
     def saved_in(self, slot):
-        """The content of `slot`, not unpacked; None after the node was released."""
-        if slot == NOTHING:
-            return None
+        """The content of `slot`, not unpacked; None after the node was released, and for a slot that does not exist."""
         if slot < 2:
-            return self.saved0 if slot == 0 else self.saved1
+            return self.saved0 if slot == 0 else self.saved1 if slot == 1 else None
         rest = self.saved_rest
         return rest if rest is None or cython.cast(Plan, self.plan).saved == 3 else cython.cast(list, rest)[slot - 2]
 
-    def set_hooks(self, slot, item, pack, unpack):
-        """Pack the value in `slot` now, or one item if it is a tuple. See `RawSavedTensor.register_hooks`."""
-        if self.freed and slot != NOTHING:
-            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor after it has been freed.", node=self.name(),
-                                fix="register the hooks before the backward, or run it with retain_graph=True")
-        held = self.saved_in(slot)
-        if item >= 0:
-            held = cython.cast(SavedTuple, held).items[item]
-        if held is None:
-            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor with value None is forbidden",
-                                node=self.name())
-        if isinstance(held, PackedTensor):
-            raise AutogradError("MG-E128", "Calling register_hooks on a saved tensor whose hooks have already been set.",
-                                node=self.name(), fix="register the hooks once, and not inside saved_tensors_hooks")
-        value = self.value(slot, True)
-        if item >= 0:
-            cython.cast(SavedTuple, self.saved_in(slot)).items[item] = pack_tensor(
-                value[item], pack, unpack, NOT_AN_OUTPUT, current(), alias(value[item]))
-            return
-        if not isinstance(value, TensorBase):
-            raise AutogradTypeError("MG-E128", f"Calling register_hooks on a saved {type(value).__name__}: only tensors are packed",
-                                    node=self.name())
-        source: cython.int = cython.cast(Plan, self.plan).source[slot]
-        number = -1 - source if source < 0 else NOT_AN_OUTPUT
-        self.put(slot, pack_tensor(value, pack, unpack, number, current(), alias(value)), NOT_A_TENSOR)
-
-    def saved_names(self):
-        """PyTorch's names of the saved values: x in our rules is ``self``, z is ``result``. None if PyTorch does not save it."""
-        rule = cython.cast(Plan, self.plan).op.rule
-        return [torch_name(rule, name) for name in cython.cast(Plan, self.plan).names]
-
-    def savable_names(self):
-        """PyTorch's names of the values that the op would save if all inputs required a gradient."""
-        op = cython.cast(Plan, self.plan).op
-        needs = [op.joint] if op.joint is not None else [f for f in op.formulas if f is not None]
-        found = [torch_name(op.rule, name) for _, names in needs for name in names]
-        return [name for name in dict.fromkeys(found) if name is not None]
-
-    def saves_number(self, name):
-        """Whether the node has saved a value that PyTorch calls `name` and that is not a tensor: it has no raw form."""
-        names = self.saved_names()
-        if name not in names:
-            return False
-        value = self.saved_in(names.index(name))
-        return value is not None and not isinstance(value, (TensorBase, SavedTensor, SavedTuple, PackedTensor))
+    def __getattr__(self, name):
+        return _attributes[0](self, name)
 
     def __dir__(self):
-        names = self.savable_names()
-        constants = cython.cast(Plan, self.plan).op.rule.constants
-        return [*object.__dir__(self), *["_saved_" + name for name in (*names, *constants)],
-                *["_raw_saved_" + name for name in names if not self.saves_number(name)]]
+        return [*object.__dir__(self), *_attributes[1](self)]
 
 
-def torch_name(rule, name):
-    """PyTorch's name for the saved value `name` of `rule`: ``x_shape`` is ``self_sym_sizes``. None if PyTorch does not save it."""
-    if name in rule.hidden or name.endswith("_by_columns"):
-        return None
-    if name in rule.torch_names:
-        return rule.torch_names[name]
-    if name.endswith("_shape"):
-        of = name.removesuffix("_shape")
-        return rule.torch_names.get(of, of) + "_sym_sizes"
-    return name
+_attributes = cython.declare(tuple, ())         # supplied by saved_attributes.py
 
 
-@cython.binding(False)
-@cython.cclass
-class RawSavedTensor:
-    """One saved tensor, not unpacked: ``node._raw_saved_self``. Mirrors ``torch._C._autograd.SavedTensor``.
-
-    >>> x = mg.tensor([3.], requires_grad=True)
-    >>> y = x.exp()
-    >>> y.grad_fn._raw_saved_result.register_hooks(lambda t: t.numpy(force=True), lambda a: mg.from_numpy(a))
-    >>> y.grad_fn._saved_result
-    tensor([20.0855], grad_fn=<ExpBackward0>)
-    """
-
-    def __init__(self, node, slot, item=-1):
-        self.node = node
-        self.slot = slot
-        self.item = item        # position of the tensor in a tuple, or -1
-
-    def register_hooks(self, pack_hook, unpack_hook):
-        """Replace the saved tensor by ``pack_hook(tensor)``. The node calls `unpack_hook` on that when it needs the tensor.
-
-        Args:
-            pack_hook (callable): ``pack_hook(tensor)`` returns any object. It is called immediately.
-            unpack_hook (callable): ``unpack_hook(obj)`` returns a tensor of the same shape and dtype.
-
-        Raises:
-            RuntimeError: the tensor has been freed or already has hooks, or the saved value is None.
-            TypeError: a hook is not callable.
-        """
-        check_hooks(pack_hook, unpack_hook)
-        self.node.set_hooks(self.slot, self.item, pack_hook, unpack_hook)
-
-    def unpack(self):
-        """Return the tensor. Raises `RuntimeError` if it has been freed, or modified since it was saved."""
-        if self.slot == NOTHING:
-            return None
-        if self.node.freed:
-            raise error_freed(self.node)
-        value = self.node.value(self.slot, True)
-        return value if self.item < 0 else value[self.item]
+def use_attributes(look_up, list_names):
+    """Supply the functions `look_up` and `list_names` of saved_attributes.py."""
+    global _attributes
+    _attributes = (look_up, list_names)
 
 
 @cython.cfunc

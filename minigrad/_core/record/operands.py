@@ -1,5 +1,11 @@
-"""The errors for operands that do not fit: on different devices, of shapes that do not broadcast, or too large."""
+"""Operands as a kernel takes them, and the errors for those that do not fit: on another device, of another shape, or too large."""
 
+import cython
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.op_node import contains_tensor
+from cython.cimports.minigrad._core.record.view_base import requires_grad
+
+from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import (
     AutogradError,
     DeviceError,
@@ -10,12 +16,40 @@ from minigrad.errors import (
     TensorTypeError,
 )
 
-__all__ = ["check_same_device", "has_history_error", "not_a_tensor_error", "translate_kernel_error"]
+__all__ = ["check_same_device", "has_history_error", "not_a_tensor_error", "to_constant_argument", "to_constant_arguments",
+           "to_kernel_argument", "translate_kernel_error"]
 
 # The beginnings of NumPy's messages for a shape that no array can have, however much memory there is.
 TOO_BIG = ("array is too big", "an array of shape", "Maximum allowed dimension", "Maximum allowed size")
 TOO_MANY_DIMENSIONS = ("maximum supported dimension", "an array has at most", "number of dimensions must be within")
 NO_BROADCAST = ("operands could not be broadcast", "shape mismatch", "could not broadcast")
+
+
+def to_kernel_argument(argument):
+    """An argument as the kernel takes it: tensors, also those in a tuple, are replaced by their arrays."""
+    if isinstance(argument, TensorBase):
+        return cython.cast(TensorBase, argument)._array
+    if type(argument) is tuple and argument and contains_tensor(argument):
+        return tuple([to_kernel_argument(x) for x in argument])
+    return argument
+
+
+def to_constant_arguments(op, args):
+    """`args`, with all but the first as the kernel takes them."""
+    i: cython.Py_ssize_t
+    for i in range(1, len(args)):
+        if isinstance(args[i], TensorBase) or (type(args[i]) is tuple and contains_tensor(args[i])):
+            return tuple([args[k] if k == 0 else to_constant_argument(op, k, args[k]) for k in range(len(args))])
+    return args
+
+
+def to_constant_argument(op, i, argument):
+    """`to_kernel_argument` for an argument without a derivative, such as a mask. Raises if it requires a gradient."""
+    if isinstance(argument, TensorBase):
+        tensor = cython.cast(TensorBase, argument)
+        if tensor._meta.dtype.differentiable and requires_grad(tensor) and current().grad_enabled:
+            raise has_history_error(op, i, tensor)
+    return to_kernel_argument(argument)
 
 
 def check_same_device(op, first, tensor):

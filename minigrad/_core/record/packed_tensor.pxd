@@ -1,6 +1,7 @@
 from minigrad._core.graph.metadata cimport Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.thread_state cimport State
+from minigrad._core.record.primitive cimport Primitive
 from minigrad._core.graph.tensor cimport Dual, TensorBase
 
 cdef class PackedTensor:
@@ -18,4 +19,5 @@ cdef class PackedTensor:
 
 cdef object unpack_error(object packed_tensor, Node node, object error)
 cdef object inference_save_error(TensorBase tensor)
+cdef object save_early(Primitive op, State state, tuple args, tuple tensors)
 cdef PackedTensor pack_tensor(TensorBase tensor, object pack, object unpack, int output, State state, TensorBase shown=*)

@@ -21,6 +21,8 @@ from cython.cimports.minigrad._core.graph.capi import call1
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
 from cython.cimports.minigrad._core.record.forward_ad import dual_slot, tangent_of
+from cython.cimports.minigrad._core.record.primitive import Plan
+from cython.cimports.minigrad._core.record.view_base import base_requires_grad, requires_grad
 
 from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
@@ -28,6 +30,7 @@ from minigrad._core.record.primitive import Source
 from minigrad.errors import AutogradError, AutogradTypeError
 
 switches = cython.declare(Switches, _switches)
+SHAPE = cython.declare(cython.int, Source.SHAPE)
 NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 
 
@@ -103,8 +106,40 @@ def pack_tensor(tensor, pack, unpack, output, state, shown=None):
         saved.dual = dual_slot(tensor.extras())
     saved.node = None if output != NOT_AN_OUTPUT else gradient_edge(tensor)
     saved.number = tensor._output_number
-    saved.leaf = tensor._node is None and tensor.requires_grad
+    saved.leaf = tensor._node is None and requires_grad(tensor)
     return saved
+
+
+def save_early(op, state, args, tensors):
+    """Pack the inputs of this op before it runs, if the pack hook waits for no other tensors.
+
+    The pack hook of a recomputation (checkpoint) raises an exception when it has all tensors. So the recomputation does not
+    run its last op, which is often a matrix product. The attribute `missing` of the hook says how many tensors it waits for.
+    """
+    pack, unpack = state.saved_hooks[-1]
+    missing: cython.Py_ssize_t = getattr(pack, "missing", 0)
+    if missing == 0 or op.variadic:
+        return None
+    mask: cython.longlong = 0
+    i: cython.int
+    for i in range(len(tensors)):
+        x = tensors[i]
+        if isinstance(x, TensorBase) and (gradient_edge(x) is not None
+                                          or (cython.cast(TensorBase, x)._view_base is not None and base_requires_grad(x))):
+            mask |= cython.cast(cython.longlong, 1) << i
+    if mask == 0:
+        return None
+    plan: Plan = op.plan(mask)
+    inputs = []
+    for i in range(plan.saved):
+        if plan.source[i] < 0:
+            break
+        if plan.source[i] < SHAPE and isinstance(args[plan.source[i]], TensorBase):
+            inputs.append(args[plan.source[i]])
+    if missing <= len(inputs):
+        for x in inputs:
+            pack_tensor(x, pack, unpack, NOT_AN_OUTPUT, state)
+    return None
 
 
 def unpack_error(packed_tensor, node, error):

@@ -25,8 +25,8 @@ from cython.cimports.minigrad._core.graph.node import NodeExtra, retain_output
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import count_write
-from cython.cimports.minigrad._core.record.apply import requires_grad
 from cython.cimports.minigrad._core.record.forward_ad import tangent_of
+from cython.cimports.minigrad._core.record.view_base import requires_grad
 
 from minigrad._core.graph.locks import registering
 from minigrad._core.graph.metadata import CPU

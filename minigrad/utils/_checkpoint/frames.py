@@ -17,7 +17,7 @@ Note [Stopping a recomputation early]
     catch it. If the function catches it with a bare ``except``, the next saved tensor raises it again.
     Most ops save their tensors after they have run. If the last op saves its inputs, it does not need to run, and it may be half
     of the work. So while only a few values are `missing`, ops take the slower path, which saves the inputs first
-    (`save_early` in ``_core/record/apply.py``). An interceptor that only runs the op switches to this path.
+    (`save_early` in ``_core/record/packed_tensor.py``). An interceptor that only runs the op switches to this path.
 
 Note [Nested checkpoints]
     Only the innermost pair of hooks is called. So the tensors that an inner checkpointed function saves go to the inner frame. The
