@@ -4,7 +4,7 @@
     threads.pyx       the number of threads for large arrays
     pieces.h          how threads share a loop
     loops.h           the elementwise loops, as a table of expressions
-    pool.pyx          a cache of freed arrays
+    pool.pyx          a cache of freed arrays; row-major copies, by the loops of tile_copy.h
     elementwise.pyx   functions of each element, by the loops of loops.h or NumPy's own; special.h has special functions
     layout.pyx        layouts of gradients, copies, views; the loops of casts are in casts.h
     reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h

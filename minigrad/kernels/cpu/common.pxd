@@ -208,39 +208,3 @@ cdef inline bint divide(ndarray a, object reduced, bint keepdim, Reduction *g) e
             k += 1
     g.nd = k
     return True
-
-
-# `x`; or a row-major copy of it, if it is an array of numbers with other strides.
-cdef inline object in_rows(object x):
-    return cnp.PyArray_NewCopy(<ndarray>x, cnp.NPY_CORDER) if of_numbers(x) and not by_rows(x) else x
-
-
-# `divide` for any strides, and for dimensions that are not neighbours. Returns the array that `g` describes: x, or a row-major copy
-# in which the reduced dimensions are the last. None if `reduced` does not name dimensions of x.
-cdef inline object divided(object x, object reduced, bint keepdim, Reduction *g):
-    cdef bint gone[MOST_DIMS]
-    cdef int i, dim, k = 0
-    if not of_numbers(x) or type(reduced) is not tuple or not <tuple>reduced:
-        return None
-    cdef ndarray a = <ndarray>x
-    if by_rows(a) and divide(a, reduced, keepdim, g):
-        return a
-    for i in range(ndim(a)):
-        gone[i] = False
-    for each in <tuple>reduced:
-        dim = each
-        if not 0 <= dim < ndim(a) or gone[dim]:
-            return None
-        gone[dim] = True
-    g.outer = g.n = g.inner = 1
-    for i in range(ndim(a)):
-        if gone[i]:
-            g.n *= dims(a)[i]
-        else:
-            g.outer *= dims(a)[i]
-        if keepdim or not gone[i]:
-            g.dims[k] = 1 if gone[i] else dims(a)[i]
-            k += 1
-    g.nd = k
-    order = [i for i in range(ndim(a)) if not gone[i]]
-    return cnp.PyArray_NewCopy(a.transpose((*order, *(<tuple>reduced))), cnp.NPY_CORDER)

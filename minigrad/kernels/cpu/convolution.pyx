@@ -16,7 +16,7 @@ always has depth, height and width here, of size 1 if there are fewer dimensions
 from libc.string cimport memset
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, matrix_in
+from minigrad.kernels.cpu.pool cimport fresh, in_rows, matrix_in
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.numpy_ref.precision import quiet
@@ -267,11 +267,6 @@ def product_into(x, y, z):
     matrix_product_into(x, y, <ndarray?>z)
 
 
-cdef object row_major(x):
-    """`x`; or a row-major copy of it, if it has other strides. The gradient of a sum has strides of 0."""
-    return cnp.PyArray_GETCONTIGUOUS(<ndarray>x) if is_real(x) and not is_contiguous(<ndarray>x) else x
-
-
 cdef bint finite(ndarray x, int kind) noexcept:
     """Whether x has no nan and no infinity: 0 times either is not 0."""
     return finite_f32(<float *>data(x), size(x)) if kind == 0 else finite_f64(<double *>data(x), size(x))
@@ -317,7 +312,7 @@ cdef bint direct(ndarray x, ndarray w, ndarray z, int kind, const Geometry *size
 
 
 def conv(x, w, stride, padding, dilation, int groups):
-    x, w = row_major(x), row_major(w)
+    x, w = in_rows(x), in_rows(w)
     cdef int kind = easy(x), width, i
     cdef Geometry g
     if kind < 0 or easy(w) != kind or ndim(<ndarray>w) != ndim(<ndarray>x) or not geometry(
@@ -349,7 +344,7 @@ def conv(x, w, stride, padding, dilation, int groups):
 
 
 def conv_weight(g_, x, w_shape, stride, padding, dilation, int groups):
-    g_, x = row_major(g_), row_major(x)
+    g_, x = in_rows(g_), in_rows(x)
     cdef int kind = easy(x), width, nd
     cdef Geometry g
     cdef npy_intp shape[MOST_DIMS]
@@ -402,7 +397,7 @@ cdef Geometry turned(Geometry g, Py_ssize_t outputs) noexcept:
 
 
 def conv_input(g_, w, x_shape, stride, padding, dilation, int groups):
-    g_, w = row_major(g_), row_major(w)
+    g_, w = in_rows(g_), in_rows(w)
     cdef int kind = easy(w), width, nd
     cdef Geometry g, back
     cdef npy_intp shape[MOST_DIMS]
@@ -454,7 +449,7 @@ cdef int images(Geometry *g, int nd, const npy_intp *shape, kernel, stride, padd
 
 
 def im2col(x, kernel, stride, padding, dilation):
-    x = row_major(x)
+    x = in_rows(x)
     cdef int kind = easy(x), lead, i
     cdef Geometry g
     cdef npy_intp shape[MOST_DIMS]
@@ -472,7 +467,7 @@ def im2col(x, kernel, stride, padding, dilation):
 
 
 def col2im(x, shape, kernel, stride, padding, dilation):
-    x = row_major(x)
+    x = in_rows(x)
     cdef int kind = easy(x), lead, nd
     cdef Geometry g
     cdef npy_intp d[MOST_DIMS]

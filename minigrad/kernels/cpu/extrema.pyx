@@ -6,7 +6,7 @@ in extrema.h. The positions in many rows are left to NumPy, whose loop for them 
 """
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh_any
+from minigrad.kernels.cpu.pool cimport divided, fresh_any, give_back, in_rows
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -90,13 +90,13 @@ cdef object reduced(object x, object over, bint keepdim, bint largest, bint plac
     """The best elements of x along the dimensions `over`, or their places; None if x is not simple, or NumPy is faster."""
     cdef Kind kind
     cdef Reduction g
-    x = divided(x, over, keepdim, &g)
-    kind = kind_of(x)
+    rows = divided(x, over, keepdim, &g)
+    kind = kind_of(rows)
     if kind == OTHER or (places and g.inner == 1 and size(<ndarray>x) > SMALL):
         return None
     cdef ndarray z = fresh_any(g.nd, g.dims, typenum(<ndarray>x))
     cdef ndarray at = <ndarray>empty(g.nd, g.dims, cnp.NPY_INT64, 0) if places else z
-    cdef char *px = data(<ndarray>x)
+    cdef char *px = data(<ndarray>rows)
     cdef char *pz = data(z)
     cdef cnp.int64_t *pa = <cnp.int64_t *>data(at)
     with nogil:
@@ -111,6 +111,7 @@ cdef object reduced(object x, object over, bint keepdim, bint largest, bint plac
             first_places(<const cnp.int64_t *>px, <const cnp.int64_t *>pz, pa, g.outer, g.n, g.inner)
         else:
             first_places(<const cnp.uint8_t *>px, <const cnp.uint8_t *>pz, pa, g.outer, g.n, g.inner)
+    give_back(rows, x)
     return at
 
 
@@ -142,11 +143,11 @@ def argmin(x, dim, keepdim):
 
 
 def cumextremum(x, int dim, largest):
-    x = in_rows(x)
-    cdef Kind kind = kind_of(x)
+    rows = in_rows(x)
+    cdef Kind kind = kind_of(rows)
     if kind == OTHER or not 0 <= dim < ndim(<ndarray>x):
         return numpy_ref.cumextremum(x, dim, largest)
-    cdef ndarray a = <ndarray>x, z = <ndarray>empty(ndim(a), dims(a), cnp.NPY_INT64, 0)
+    cdef ndarray a = <ndarray>rows, z = <ndarray>empty(ndim(a), dims(a), cnp.NPY_INT64, 0)
     cdef Py_ssize_t outer, n, inner
     around(a, dim, &outer, &n, &inner)
     cdef cnp.int64_t *at = <cnp.int64_t *>data(z)

@@ -9,7 +9,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh_any
+from minigrad.kernels.cpu.pool cimport fresh_any, give_back, in_rows
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -149,10 +149,10 @@ cdef Py_ssize_t ALL = -1, MEDIAN = -2, MEDIAN_WITHOUT_NAN = -3
 
 cdef object ordered(object x, int dim, bint descending, Py_ssize_t wanted):
     """The first `wanted` positions in the order along `dim` (int64), ALL, or that of the median; None if x is not simple."""
-    x = in_rows(x)
-    if not by_rows(x):
+    rows = in_rows(x)
+    if not by_rows(rows):
         return None
-    cdef ndarray a = <ndarray>x, z
+    cdef ndarray a = <ndarray>rows, z
     cdef int type_ = cnp.NPY_UINT8 if typenum(a) == cnp.NPY_BOOL else typenum(a), i
     cdef npy_intp d[MOST_DIMS]
     cdef Py_ssize_t outer, n, inner, o, c, r, count
@@ -198,6 +198,7 @@ cdef object ordered(object x, int dim, bint descending, Py_ssize_t wanted):
                 for r in range(count):
                     to[(o * count + r) * inner + c] = found[r].place
         free(pairs)
+    give_back(rows, x)
     return z
 
 

@@ -1,10 +1,11 @@
 cimport numpy as cnp
 from numpy cimport ndarray, npy_intp
 
-from minigrad.kernels.cpu.common cimport MOST_DIMS, empty
+from minigrad.kernels.cpu.common cimport MOST_DIMS, Reduction, by_rows, dims, divide, empty, ndim, of_numbers
 
 cdef ndarray fresh(int nd, npy_intp *dims, int kind)
 cdef void recycle(object x) noexcept
+cdef ndarray row_major_copy(ndarray x)
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)
 
 
@@ -24,3 +25,44 @@ cdef inline ndarray matrix_in(ndarray x, npy_intp rows, npy_intp columns, char *
     steps[1] = cnp.PyArray_ITEMSIZE(x)
     steps[0] = columns * steps[1]
     return strided(x, 2, shape, steps, start)
+
+# `x`; or a row-major copy of it, if it is an array of numbers with other strides.
+cdef inline object in_rows(object x):
+    return row_major_copy(<ndarray>x) if of_numbers(x) and not by_rows(x) else x
+
+
+# Recycle what `in_rows` or `divided` returned for x, if it is a copy. Only the caller may refer to it.
+cdef inline void give_back(object rows, object x) noexcept:
+    if rows is not x:
+        recycle(rows)
+
+
+# `divide` for any strides, and for dimensions that are not neighbours. Returns the array that `g` describes: x, or a row-major copy
+# in which the reduced dimensions are the last. None if `reduced` does not name dimensions of x.
+cdef inline object divided(object x, object reduced, bint keepdim, Reduction *g):
+    cdef bint gone[MOST_DIMS]
+    cdef int i, dim, k = 0
+    if not of_numbers(x) or type(reduced) is not tuple or not <tuple>reduced:
+        return None
+    cdef ndarray a = <ndarray>x
+    if by_rows(a) and divide(a, reduced, keepdim, g):
+        return a
+    for i in range(ndim(a)):
+        gone[i] = False
+    for each in <tuple>reduced:
+        dim = each
+        if not 0 <= dim < ndim(a) or gone[dim]:
+            return None
+        gone[dim] = True
+    g.outer = g.n = g.inner = 1
+    for i in range(ndim(a)):
+        if gone[i]:
+            g.n *= dims(a)[i]
+        else:
+            g.outer *= dims(a)[i]
+        if keepdim or not gone[i]:
+            g.dims[k] = 1 if gone[i] else dims(a)[i]
+            k += 1
+    g.nd = k
+    order = [i for i in range(ndim(a)) if not gone[i]]
+    return row_major_copy(a.transpose((*order, *(<tuple>reduced))))

@@ -45,6 +45,9 @@ cdef extern from "internals.h":
     void reshape "mg_reshape"(ndarray x, int nd, npy_intp *shape) noexcept
     int set_base "mg_set_base"(ndarray view, object x) except -1
 
+cdef extern from "tile_copy.h":
+    bint copy_to_rows "mg_copy_to_rows"(int, const npy_intp *, char *, const char *, const npy_intp *, npy_intp) nogil
+
 cdef extern from *:
     """
     static PyObject *mg_new_view(PyArrayObject *x, int nd, npy_intp *shape, npy_intp *steps, char *start) {
@@ -244,3 +247,13 @@ cdef void empty_bin(Bin *bin) noexcept:
 def pool_bytes():
     """The bytes of the cached arrays: of their numbers, and `OBJECT` for each."""
     return held
+
+
+cdef ndarray row_major_copy(ndarray x):
+    """A copy of an array of numbers without gaps."""
+    cdef ndarray z
+    if not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
+        return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
+    z = fresh_any(ndim(x), dims(x), typenum(x))
+    return z if copy_to_rows(ndim(x), dims(x), data(z), data(x), strides(x), cnp.PyArray_ITEMSIZE(x)) \
+        else cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)

@@ -4,7 +4,7 @@
 from libc.stdlib cimport calloc, free
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport divided, fresh, give_back, in_rows
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -41,6 +41,14 @@ cdef extern from "rows.h" nogil:
     Py_ssize_t MG_CHUNK_ROOM(Py_ssize_t)
     Py_ssize_t mg_chunk_of(Py_ssize_t)
 
+cdef extern from "columns.h" nogil:
+    void softmax_columns_f32 "mg_softmax_columns_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint)
+    void softmax_columns_f64 "mg_softmax_columns_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, bint)
+    void softmax_backward_columns_f32 "mg_softmax_backward_columns_f32"(const float *, const float *, float *, Py_ssize_t,
+                                                                        Py_ssize_t, Py_ssize_t, bint)
+    void softmax_backward_columns_f64 "mg_softmax_backward_columns_f64"(const double *, const double *, double *, Py_ssize_t,
+                                                                        Py_ssize_t, Py_ssize_t, bint)
+
 cdef extern from "reductions.h" nogil:
     ctypedef void (*mg_reduction)(const void *, void *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double)
     const mg_reduction mg_var_loops[2]
@@ -62,15 +70,16 @@ cdef object reduce(const mg_reduction *loops, object x, object reduced, bint kee
     cdef ndarray a, z
     if not is_real(x):
         return None
-    x = divided(x, reduced, keepdim, &g)
-    if x is None or (g.inner > 1 and size(<ndarray>x) > SMALL):
+    rows = divided(x, reduced, keepdim, &g)
+    if rows is None or (g.inner > 1 and size(<ndarray>x) > SMALL):
         return None
-    a = <ndarray>x
+    a = <ndarray>rows
     z = fresh(g.nd, g.dims, typenum(a))
     cdef char *p = data(a)
     cdef char *r = data(z)
     with nogil:
         loops[typenum(a) != NPY_FLOAT32](p, r, g.outer, g.n, g.inner, max(g.n - correction, 0))
+    give_back(rows, x)
     return z
 
 
@@ -162,8 +171,9 @@ cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
     """The sum of float numbers over the dimensions `reduced`, or None."""
     z = sum_of(x, g) if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, g) else None
     if z is None and is_real(x):
-        x = divided(x, reduced, keepdim, g)
-        z = None if x is None else sum_of(x, g)
+        rows = divided(x, reduced, keepdim, g)
+        z = None if rows is None else sum_of(rows, g)
+        give_back(rows, x)
     return z
 
 
@@ -256,96 +266,88 @@ cdef char *row_by_row(ndarray a, char *room) noexcept:
     return room
 
 
-cdef bint last_dim(object x, int dim):
-    """Whether x is easy and not empty, and `dim` is its last dimension: then its rows are contiguous."""
-    return easy(x) >= 0 and ndim(<ndarray>x) > 0 and dim == ndim(<ndarray>x) - 1 and size(<ndarray>x) > 0
-
-
-cdef bint can_be_last(object x, int dim):
-    """Whether `exchanged` makes an array for `last_dim`."""
-    return is_real(x) and 0 <= dim < ndim(<ndarray>x) and size(<ndarray>x) > 0
-
-
-cdef object exchanged(object x, int dim):
-    """A row-major copy of x with `dim` and the last dimension exchanged."""
-    return cnp.PyArray_NewCopy(cnp.PyArray_SwapAxes(<ndarray>x, dim, ndim(<ndarray>x) - 1), cnp.NPY_CORDER)
-
-
-def softmax(x, int dim):
-    if not last_dim(x, dim):
-        if can_be_last(x, dim):
-            return exchanged(softmax(exchanged(x, dim), ndim(<ndarray>x) - 1), dim)
-        return numpy_ref.softmax(x, dim)
-    cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a))
-    cdef Py_ssize_t n = dims(z)[dim], rows = size(z) // n
-    cdef int type_ = typenum(a)
-    cdef char *p = data(a)
-    cdef char *q = data(z)
-    with nogil:
-        if type_ == NPY_FLOAT32:
-            softmax_f32(<float *>p, <float *>q, rows, n, threads)
-        else:
-            softmax_f64(<double *>p, <double *>q, rows, n, threads)
-    return z
-
-
-def log_softmax(x, int dim):
-    if not last_dim(x, dim):
-        if can_be_last(x, dim):
-            return exchanged(log_softmax(exchanged(x, dim), ndim(<ndarray>x) - 1), dim)
-        return numpy_ref.log_softmax(x, dim)
-    cdef ndarray a = <ndarray>x, z = fresh(ndim(a), dims(a), typenum(a))
-    cdef Py_ssize_t n = dims(z)[dim], rows = size(z) // n
-    cdef int type_ = typenum(a)
-    cdef char *p = data(a)
-    cdef char *q = data(z)
-    with nogil:
-        if type_ == NPY_FLOAT32:
-            log_softmax_f32(<float *>p, <float *>q, rows, n, threads)
-        else:
-            log_softmax_f64(<double *>p, <double *>q, rows, n, threads)
-    return z
-
-
-cdef object backward_of(ndarray g, ndarray z, bint logarithm):
-    cdef ndarray out = fresh(ndim(g), dims(g), typenum(g))
-    cdef Py_ssize_t n = dims(g)[ndim(g) - 1], rows = size(g) // n
-    cdef int type_ = typenum(g)
-    cdef char *p = data(g)
-    cdef char *q = data(z)
-    cdef char *r = data(out)
-    with nogil:
-        if type_ == NPY_FLOAT32 and logarithm:
-            log_softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n, threads)
-        elif type_ == NPY_FLOAT32:
-            softmax_backward_f32(<float *>p, <float *>q, <float *>r, rows, n, threads)
-        elif logarithm:
-            log_softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n, threads)
-        else:
-            softmax_backward_f64(<double *>p, <double *>q, <double *>r, rows, n, threads)
-    return out
-
-
 cdef bint alike(object x, object y) noexcept:
     """Whether x and y are easy, with the same dtype and shape."""
     return (easy(y) == easy(x) >= 0 and ndim(<ndarray>x) == ndim(<ndarray>y)
             and same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x)))
 
 
+cdef object softmax_of(object x, int dim, bint logarithm):
+    """softmax or log_softmax; None if x is not simple."""
+    rows = in_rows(x)
+    if easy(rows) < 0 or not 0 <= dim < ndim(<ndarray>x) or size(<ndarray>x) == 0:
+        return None
+    cdef ndarray a = <ndarray>rows, z = fresh(ndim(a), dims(a), typenum(a))
+    cdef Py_ssize_t outer, n, inner
+    around(a, dim, &outer, &n, &inner)
+    cdef bint single = typenum(a) == NPY_FLOAT32
+    cdef char *p = data(a)
+    cdef char *q = data(z)
+    with nogil:
+        if inner > 1 and single:
+            softmax_columns_f32(<float *>p, <float *>q, outer, n, inner, logarithm)
+        elif inner > 1:
+            softmax_columns_f64(<double *>p, <double *>q, outer, n, inner, logarithm)
+        elif single and logarithm:
+            log_softmax_f32(<float *>p, <float *>q, outer, n, threads)
+        elif single:
+            softmax_f32(<float *>p, <float *>q, outer, n, threads)
+        elif logarithm:
+            log_softmax_f64(<double *>p, <double *>q, outer, n, threads)
+        else:
+            softmax_f64(<double *>p, <double *>q, outer, n, threads)
+    give_back(rows, x)
+    return z
+
+
+cdef object softmax_backward_of(object g, object z, int dim, bint logarithm):
+    """The backward of softmax or log_softmax; None if the arrays are not simple."""
+    rows, results = in_rows(g), in_rows(z)
+    if not alike(rows, results) or not 0 <= dim < ndim(<ndarray>g) or size(<ndarray>g) == 0:
+        return None
+    cdef ndarray a = <ndarray>rows, out = fresh(ndim(a), dims(a), typenum(a))
+    cdef Py_ssize_t outer, n, inner
+    around(a, dim, &outer, &n, &inner)
+    cdef bint single = typenum(a) == NPY_FLOAT32
+    cdef char *p = data(a)
+    cdef char *q = data(<ndarray>results)
+    cdef char *r = data(out)
+    with nogil:
+        if inner > 1 and single:
+            softmax_backward_columns_f32(<float *>p, <float *>q, <float *>r, outer, n, inner, logarithm)
+        elif inner > 1:
+            softmax_backward_columns_f64(<double *>p, <double *>q, <double *>r, outer, n, inner, logarithm)
+        elif single and logarithm:
+            log_softmax_backward_f32(<float *>p, <float *>q, <float *>r, outer, n, threads)
+        elif single:
+            softmax_backward_f32(<float *>p, <float *>q, <float *>r, outer, n, threads)
+        elif logarithm:
+            log_softmax_backward_f64(<double *>p, <double *>q, <double *>r, outer, n, threads)
+        else:
+            softmax_backward_f64(<double *>p, <double *>q, <double *>r, outer, n, threads)
+    give_back(rows, g)
+    give_back(results, z)
+    return out
+
+
+def softmax(x, int dim):
+    z = softmax_of(x, dim, False)
+    return numpy_ref.softmax(x, dim) if z is None else z
+
+
+def log_softmax(x, int dim):
+    z = softmax_of(x, dim, True)
+    return numpy_ref.log_softmax(x, dim) if z is None else z
+
+
 def softmax_backward(g, z, int dim):
-    if not last_dim(g, dim) or not alike(g, z):
-        if can_be_last(g, dim) and can_be_last(z, dim) and ndim(<ndarray>g) == ndim(<ndarray>z) and same_dims(dims(<ndarray>g), dims(<ndarray>z), ndim(<ndarray>g)):
-            return exchanged(softmax_backward(exchanged(g, dim), exchanged(z, dim), ndim(<ndarray>g) - 1), dim)
-        return numpy_ref.softmax_backward(g, z, dim)
-    return backward_of(<ndarray>g, <ndarray>z, False)
+    out = softmax_backward_of(g, z, dim, False)
+    return numpy_ref.softmax_backward(g, z, dim) if out is None else out
 
 
 def log_softmax_backward(g, z, int dim):
-    if not last_dim(g, dim) or not alike(g, z):
-        if can_be_last(g, dim) and can_be_last(z, dim) and ndim(<ndarray>g) == ndim(<ndarray>z) and same_dims(dims(<ndarray>g), dims(<ndarray>z), ndim(<ndarray>g)):
-            return exchanged(log_softmax_backward(exchanged(g, dim), exchanged(z, dim), ndim(<ndarray>g) - 1), dim)
-        return numpy_ref.log_softmax_backward(g, z, dim)
-    return backward_of(<ndarray>g, <ndarray>z, True)
+    out = softmax_backward_of(g, z, dim, True)
+    return numpy_ref.log_softmax_backward(g, z, dim) if out is None else out
 
 
 cdef bint fits(object w, object x, Py_ssize_t n) noexcept:

@@ -2,7 +2,7 @@
 """Running sums and products along a dimension, for contiguous arrays. The running value of a float32 array is a float64."""
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh_any
+from minigrad.kernels.cpu.pool cimport fresh_any, give_back, in_rows
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -78,10 +78,10 @@ cdef object scanned(object x, int dim, bint product, bint reverse):
     """The running sums or products; None if x is not simple."""
     cdef int type_
     cdef double room[SMALL]
-    x = in_rows(x)
-    if not by_rows(x):
+    rows = in_rows(x)
+    if not by_rows(rows):
         return None
-    cdef ndarray a = <ndarray>x, z
+    cdef ndarray a = <ndarray>rows, z
     type_ = typenum(a)
     if not (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64) or not 0 <= dim < ndim(a) or size(a) == 0:
         return None
@@ -97,6 +97,7 @@ cdef object scanned(object x, int dim, bint product, bint reverse):
             scan_all(<const double *>p, <double *>q, <double *>room, outer, n, inner, product, reverse)
         else:
             scan_all(<const cnp.int64_t *>p, <cnp.int64_t *>q, <cnp.int64_t *>room, outer, n, inner, product, reverse)
+    give_back(rows, x)
     return z
 
 
