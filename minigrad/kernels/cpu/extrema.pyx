@@ -30,10 +30,10 @@ cdef int kind_of(object x) noexcept:
 
 cdef inline bint wins(number x, number y, bint largest) noexcept nogil:
     """Whether x is better than y, or nan."""
-    cdef bint better = x > y if largest else x < y
     if number is float or number is double:
-        return better or x != x
-    return better
+        if x != x:
+            return True
+    return x > y if largest else x < y
 
 
 cdef void best(const number *x, number *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint largest) noexcept nogil:

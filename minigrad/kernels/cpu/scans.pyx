@@ -12,32 +12,27 @@ ctypedef fused number:
     double
     cnp.int64_t
 
-ctypedef fused wide:
-    double
-    cnp.int64_t
 
-
-cdef void scan_columns(const number *x, number *z, wide *running, Py_ssize_t n, Py_ssize_t step, Py_ssize_t width,
+cdef void scan_columns(const number *x, number *z, double *running, Py_ssize_t n, Py_ssize_t step, Py_ssize_t width,
                        bint product) noexcept nogil:
-    """Scan `width` columns together; their rows are `step` elements apart. `running` has the last row of the result."""
+    """Scan `width` columns together; their rows are `step` elements apart. For floats `running` has the last row of the result."""
     cdef Py_ssize_t r, i
     for i in range(width):
-        running[i] = <wide>x[i]
         z[i] = x[i]
+        if number is float:
+            running[i] = x[i]
     for r in range(1, n):
         x += step
         z += step
-        if product:
-            for i in range(width):
-                running[i] *= <wide>x[i]
-                z[i] = <number>running[i]
-        else:
-            for i in range(width):
-                running[i] += <wide>x[i]
-                z[i] = <number>running[i]
+        for i in range(width):
+            if number is float:
+                running[i] = running[i] * x[i] if product else running[i] + x[i]
+                z[i] = <float>running[i]
+            else:
+                z[i] = z[i - step] * x[i] if product else z[i - step] + x[i]
 
 
-cdef void scan_all(const number *x, number *z, wide *running, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint product,
+cdef void scan_all(const number *x, number *z, double *running, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint product,
                    bint reverse) noexcept nogil:
     """Scan x[o, r, i] over r; SMALL columns at a time, for which `running` has room."""
     cdef Py_ssize_t o, first, at
@@ -66,11 +61,11 @@ cdef object scanned(object x, int dim, bint product, bint reverse):
     cdef char *q = data(z)
     with nogil:
         if type_ == NPY_FLOAT32:
-            scan_all(<const float *>p, <float *>q, <double *>room, outer, n, inner, product, reverse)
+            scan_all(<const float *>p, <float *>q, room, outer, n, inner, product, reverse)
         elif type_ == NPY_FLOAT64:
-            scan_all(<const double *>p, <double *>q, <double *>room, outer, n, inner, product, reverse)
+            scan_all(<const double *>p, <double *>q, room, outer, n, inner, product, reverse)
         else:
-            scan_all(<const cnp.int64_t *>p, <cnp.int64_t *>q, <cnp.int64_t *>room, outer, n, inner, product, reverse)
+            scan_all(<const cnp.int64_t *>p, <cnp.int64_t *>q, room, outer, n, inner, product, reverse)
     return z
 
 
