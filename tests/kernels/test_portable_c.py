@@ -31,7 +31,9 @@ PROGRAM = r"""
 #ifdef HIDE
 #undef __GNUC__
 #endif
-#include "loops.h"
+#include "comparison.h"
+#include "halves.h"
+#include "elementwise.h"
 #include "broadcast.h"
 #include "rows.h"
 #include "products.h"

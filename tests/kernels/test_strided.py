@@ -78,12 +78,18 @@ def test_comparison_with_a_large_integer(number):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("x, y", [((3, 4, 5, 6), (1, 4, 1, 1)), ((2, 3), (2, 1)), ((2, 3), (1, 3)), ((2, 0), (1, 1)), ((3, 1, 5), (1, 1, 5))])
+@pytest.mark.parametrize("x, y", [((3, 4, 5, 6), (1, 4, 1, 1)), ((2, 3), (2, 1)), ((2, 3), (1, 3)), ((2, 0), (1, 1)), ((3, 1, 5), (1, 1, 5)),
+                                  ((2, 3), (3,)), ((2, 3), ()), ((2, 1, 1, 1, 1, 1, 1, 1, 2, 3), (3,))])
 def test_add_in_place_spreads_the_second_operand(x, y, dtype):
     a, b = [np.random.default_rng(0).uniform(-1, 1, shape).astype(dtype) for shape in (x, y)]
     expected = a + b
     CPU.add_(a, b)
     np.testing.assert_array_equal(a, expected)
+    CPU.sub.in_place(a, b, a)
+    np.testing.assert_array_equal(a, expected - b)
+    columns = np.empty(a.shape[::-1], dtype).T
+    CPU.mul.in_place(a, b, columns)
+    np.testing.assert_array_equal(columns, a * b)
 
 
 def test_add_in_place_of_a_part_of_itself():

@@ -3,10 +3,15 @@
     common.pxd        what the files share: checking an array, making one
     threads.pyx       the number of threads for large arrays
     pieces.h          how threads share a loop
-    loops.h           the elementwise loops, as a table of expressions
+    loops.h           loops over elements, made of expressions
     pool.pyx          a cache of freed arrays; row-major copies, by the loops of tile_copy.h
-    elementwise.pyx   functions of each element, by the loops of loops.h or NumPy's own; special.h has special functions
-    layout.pyx        layouts of gradients, copies, views; the loops of casts are in casts.h
+    elementwise.pyx   functions of each element, by the tables of loops in elementwise.h; special.h has special functions
+    broadcast.pyx     the same for operands that broadcast; the walk over their dimensions is in broadcast.h
+    ufuncs.pyx        functions of each element, by the loops of NumPy and of the C library
+    comparison.pyx    comparisons, and choices by a mask; the loops are in comparison.h
+    halves.pyx        glu, by the loops of halves.h
+    layout.pyx        layouts of gradients, creation, copies; the loops of casts are in casts.h
+    views.pyx         views, and parts of a base by their strides
     reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h
     joining.pyx       cat
     indexing.pyx      gather, scatter and advanced indexing: one walk with any strides
@@ -39,6 +44,8 @@ from minigrad._lazy import lazy
 
 # module -> its kernels, separated by spaces
 FILES = {
+    "comparison": "eq ge gt le lt ne where",
+    "halves": "glu glu_backward",
     "convolution": "col2im conv conv_input conv_weight im2col",
     "pooling": "max_pool max_pool_backward resample",
     "normalization": "batch_norm batch_norm_backward",
@@ -64,7 +71,7 @@ def is_here(module):
 
 
 SOURCES = []
-for _name in ("pool", "elementwise", "layout", "reduction", "joining", "linear"):
+for _name in ("pool", "elementwise", "ufuncs", "layout", "views", "reduction", "joining", "linear"):
     try:
         SOURCES.append(import_module(f"{__name__}.{_name}"))
     except ImportError:

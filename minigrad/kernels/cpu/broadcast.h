@@ -1,4 +1,4 @@
-/* The loops of loops.h for two operands that broadcast, or repeat their elements as an expanded gradient does.
+/* A binary loop (loops.h) for two operands that broadcast, or repeat their elements as an expanded gradient does.
 
        (256, 64) + (64)          n = 64, 256    x: 4 and 256 bytes further on    y: 4, 0
        (256, 64) + (256, 1)      n = 64, 256    x: 4, 256                        y: 0, 4

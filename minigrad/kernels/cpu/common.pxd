@@ -127,6 +127,32 @@ cdef inline int item_size(int kind) noexcept nogil:
     return 4 if kind == 0 else 8
 
 
+cdef inline bint is_number(object x) noexcept:
+    return type(x) is float or type(x) is int
+
+
+# A Python number as an element of an array.
+cdef union Number:
+    float single
+    double wide
+    long long whole
+
+
+cdef inline char *write_number(object number, int kind, Number *element) except NULL:
+    """Write `number` to `element` in the dtype of `kind`, and return the address."""
+    cdef double value = number
+    if kind == 0:
+        element.single = <float>value
+    else:
+        element.wide = value
+    return <char *>element
+
+
+cdef inline int writable(object out) noexcept:
+    """`easy`, for an array to write to."""
+    return easy(out) if type(out) is ndarray and has_flags(<ndarray>out, cnp.NPY_ARRAY_WRITEABLE) else -1
+
+
 # The size of y, if y is a row that broadcasts over x: y's shape, without leading 1s, is the end of x's shape. Else 0.
 cdef inline npy_intp row_of(ndarray x, ndarray y) noexcept:
     cdef int n = ndim(y), lead, i

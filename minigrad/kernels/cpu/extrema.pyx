@@ -42,10 +42,10 @@ cdef Kind kind_of(object x) noexcept:
 
 cdef inline bint wins(number x, number y, bint largest) noexcept nogil:
     """Whether x is better than y, or nan."""
-    cdef bint better = x > y if largest else x < y
     if number is float or number is double:
-        return better or x != x
-    return better
+        if x != x:
+            return True
+    return x > y if largest else x < y
 
 
 cdef void first_places(const number *x, const number *z, cnp.int64_t *at, Py_ssize_t outer, Py_ssize_t n,

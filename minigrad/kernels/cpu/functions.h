@@ -127,17 +127,6 @@ MG_GELU(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
         const T steep = (1 + u) * u * (x > 0 ? 4 * u : 4) / (bottom * bottom);                     \
         return top / bottom + (x < 1000 ? x : 1000) * steep;                                       \
     }
-/* x and y are the two halves; `result` gets the gradients of both. s (1 - s) comes from e^-|y|: 1 - s would cancel. */
-#define MG_GLU_BACKWARD(T, suffix, EXP, ABS)                                                       \
-    MG_SIMD static void mg_glu_backward_##suffix(const void *gradient, const void *halves, void *result, mg_size n) { \
-        const T *g = (const T *)gradient, *x = (const T *)halves, *y = x + n;                      \
-        T *p = (T *)result, *q = p + n;                                                            \
-        for (mg_size i = 0; i < n; i++) {                                                          \
-            const T e = EXP(-ABS(y[i])), d = 1 / (1 + e), s = y[i] < 0 ? e * d : d, c = g[i], a = x[i]; \
-            p[i] = c * s;                                                                          \
-            q[i] = c * a * (e * d * d);                                                            \
-        }                                                                                          \
-    }
 MG_SOFT_STEPS(float, f32, mg_exp_of_f32, fabsf, mg_sigmoid_of_f32)
 MG_SOFT_STEPS(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
 

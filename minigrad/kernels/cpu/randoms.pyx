@@ -13,6 +13,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.ufuncs cimport InnerLoop, inner_loop
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -78,10 +79,6 @@ cdef inline int kind_of(object dtype) noexcept:
     return 0 if dtype is FLOAT32 else 1 if dtype is FLOAT64 else -1
 
 
-cdef inline bint is_number(object x) noexcept:
-    return type(x) is float or type(x) is int
-
-
 def uniform(generator, shape, low, high, dtype):
     cdef int kind = kind_of(dtype)
     cdef npy_intp d[MOST_DIMS]
@@ -112,41 +109,15 @@ def uniform(generator, shape, low, high, dtype):
 # ---- normal numbers -----------------------------------------------------------------------------------
 
 
-# NumPy's loop for a function of one argument.
-ctypedef void (*mg_loop)(char **, const npy_intp *, const npy_intp *, void *) noexcept nogil
-
-cdef extern from "numpy/ufuncobject.h":
-    ctypedef struct PyUFuncObject:
-        int ntypes
-        mg_loop *functions
-        void **data
-        char *types
-
-cdef struct Function:
-    mg_loop loop
-    void *data
-
 cdef enum:
     LOG = 0
     LOG1P = 1
     COS = 2
     SIN = 3
 
-cdef Function functions[4][2]
-
-
-cdef object find_loops(int number, object ufunc):
-    cdef PyUFuncObject *u = <PyUFuncObject *>ufunc
-    cdef int i, kind, wanted
-    for kind in range(2):
-        wanted = NPY_FLOAT32 if kind == 0 else NPY_FLOAT64
-        for i in reversed(range(u.ntypes)):     # backwards, so that NumPy's first choice remains
-            if u.types[2 * i] == wanted and u.types[2 * i + 1] == wanted:
-                functions[number][kind] = Function(u.functions[i], u.data[i])
-
-
+cdef InnerLoop functions[4][2]
 for number_, ufunc_ in [(LOG, np.log), (LOG1P, np.log1p), (COS, np.cos), (SIN, np.sin)]:
-    find_loops(number_, ufunc_)
+    functions[number_][0], functions[number_][1] = inner_loop(ufunc_, NPY_FLOAT32), inner_loop(ufunc_, NPY_FLOAT64)
 
 
 cdef inline void apply(int number, real *x, real *z, npy_intp n) noexcept nogil:
@@ -155,8 +126,8 @@ cdef inline void apply(int number, real *x, real *z, npy_intp n) noexcept nogil:
     cdef npy_intp steps[2]
     args[0], args[1] = <char *>x, <char *>z
     steps[0] = steps[1] = sizeof(real)
-    cdef Function *f = &functions[number][0 if real is float else 1]
-    f.loop(args, &n, steps, f.data)
+    cdef InnerLoop *f = &functions[number][0 if real is float else 1]
+    f.address(args, &n, steps, f.its_data)
 
 
 cdef inline void box_muller(int log, real *u, real *v, real *w, npy_intp n) noexcept nogil:

@@ -1,0 +1,134 @@
+# cython: boundscheck=False, wraparound=False, initializedcheck=False
+"""Comparisons of each element, and the choice between two elements by a mask; the loops are in ``comparison.h``."""
+
+import numpy as np
+
+from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.threads cimport threads
+from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
+from minigrad.kernels import numpy_ref
+
+cnp.import_array()
+
+cdef extern from "comparison.h" nogil:
+    int MG_PARALLEL
+    ctypedef void (*mg_compare)(const void *, const void *, char *, Py_ssize_t)
+    const mg_compare mg_compare_loops[][2][2]
+    void mg_run_compare(mg_compare, const char *, const char *, char *, Py_ssize_t, int, int, int)
+    ctypedef void (*mg_choice)(const char *, const void *, const void *, void *, Py_ssize_t)
+    const mg_choice mg_choice_loops[2][2][2]
+    void mg_run_choice(mg_choice, const char *, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
+    int MG_C_eq, MG_C_ne, MG_C_lt, MG_C_le, MG_C_gt, MG_C_ge
+
+cdef enum:
+    VV = 0              # layouts of a loop: see comparison.h
+    VS = 1
+    COMPARISONS = 6
+    EXACT = 1 << 24     # integers up to here are float32 as well
+
+cdef int whole_compare[COMPARISONS]     # the number of NumPy's ufunc, for other dtypes
+for op_, ufunc_ in [(MG_C_eq, np.equal), (MG_C_ne, np.not_equal), (MG_C_lt, np.less), (MG_C_le, np.less_equal),
+                    (MG_C_gt, np.greater), (MG_C_ge, np.greater_equal)]:
+    whole_compare[op_] = find_loops(ufunc_, ("bool", "uint8", "int32", "int64"))
+
+
+cdef object compare(int op, object x, object y, str twin):
+    cdef int kind = easy(x), layout = VV
+    cdef ndarray a, z
+    cdef Number number
+    cdef char *q
+    cdef char *r
+    cdef npy_intp n
+    if kind >= 0:
+        a = <ndarray>x
+        q = NULL
+        if type(y) is float or (type(y) is int and -EXACT <= y <= EXACT):
+            layout = VS
+            q = write_number(y, kind, &number)
+        elif easy(y) == kind and ndim(<ndarray>y) == ndim(a) and same_dims(dims(<ndarray>y), dims(a), ndim(a)):
+            q = data(<ndarray>y)
+        if q != NULL:
+            z = empty(ndim(a), dims(a), cnp.NPY_BOOL, 0)
+            n, r = size(a), data(z)
+            if n < MG_PARALLEL:
+                mg_compare_loops[op][kind][layout](data(a), q, r, n)
+            else:
+                with nogil:
+                    mg_run_compare(mg_compare_loops[op][kind][layout], data(a), q, r, n, item_size(kind), layout == VV, threads)
+            return z
+    else:
+        z = ufunc_of_two(whole_compare[op], x, y)
+        if z is not None:
+            return z
+    return getattr(numpy_ref, twin)(x, y)
+
+
+def eq(x, y):
+    return compare(MG_C_eq, x, y, "eq")
+
+
+def ne(x, y):
+    return compare(MG_C_ne, x, y, "ne")
+
+
+def lt(x, y):
+    return compare(MG_C_lt, x, y, "lt")
+
+
+def le(x, y):
+    return compare(MG_C_le, x, y, "le")
+
+
+def gt(x, y):
+    return compare(MG_C_gt, x, y, "gt")
+
+
+def ge(x, y):
+    return compare(MG_C_ge, x, y, "ge")
+
+
+# The address of an operand of `where`: of an array of `kind` with the mask's shape, of the element of a 0-d array, or of `number`,
+# which gets the value of a Python number. NULL for anything else. Sets `single` to whether the operand is one number.
+cdef char *source(object x, int kind, ndarray mask, Number *number, bint *single) except? NULL:
+    single[0] = True
+    if is_number(x):
+        return write_number(x, kind, number)
+    if easy(x) != kind:
+        return NULL
+    if ndim(<ndarray>x) != 0 or ndim(mask) == 0:
+        if ndim(<ndarray>x) != ndim(mask) or not same_dims(dims(<ndarray>x), dims(mask), ndim(mask)):
+            return NULL
+        single[0] = False
+    return data(<ndarray>x)
+
+
+def where(c, x, y):
+    cdef int kind = easy(x)
+    cdef ndarray mask, z
+    cdef Number a, b
+    cdef bint one, other
+    cdef char *p
+    cdef char *q
+    cdef char *m
+    cdef char *r
+    cdef npy_intp n
+    cdef mg_choice loop
+    if kind < 0:
+        kind = easy(y)
+    if kind >= 0 and type(c) is ndarray and typenum(<ndarray>c) == cnp.NPY_BOOL and is_contiguous(<ndarray>c):
+        mask = <ndarray>c
+        p = source(x, kind, mask, &a, &one)
+        q = source(y, kind, mask, &b, &other) if p != NULL else NULL
+        if q != NULL:
+            z = fresh(ndim(mask), dims(mask), NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+            n = size(z)
+            loop = mg_choice_loops[kind][one][other]
+            m, r = data(mask), data(z)
+            if n < MG_PARALLEL:
+                loop(m, p, q, r, n)
+            else:
+                with nogil:
+                    mg_run_choice(loop, m, p, q, r, n, item_size(kind), not one, not other, threads)
+            return z
+    return numpy_ref.where(c, x, y)

@@ -1,0 +1,5 @@
+from numpy cimport ndarray
+
+cdef ndarray copy_of(ndarray a)
+cdef int write(ndarray x, object y) except -1
+cdef int overwrite(ndarray a, ndarray b) except -1
