@@ -30,7 +30,6 @@ from minigrad.ops.base.rule import (
     op,
     tensor_argument,
     tensor_error,
-    variant,
 )
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import linear_together
@@ -109,14 +108,14 @@ class MaskedFillTensor(Linear):
         return linear_together(cls, args, tangents)
 
 
-def write_masked(k, x, y, mask):
-    """``x[mask] = y`` for arrays"""
-    k.masked_fill_(x, mask, k.cast(y, x.dtype))
+@op("index_put_mask", "IndexPut0")
+class IndexPutMask(MaskedFillTensor):
+    """z = y, a 0-d tensor, where mask is True, else x: x[mask] = y"""
 
+    hidden = ("mask",)
 
-IndexPutMask = variant(
-    MaskedFillTensor, "index_put_mask", "IndexPut0", "z = y, a 0-d tensor, where mask is True, else x: x[mask] = y",
-    hidden=("mask",), write=write_masked)
+    def write(k, x, y, mask):
+        k.masked_fill_(x, mask, k.cast(y, x.dtype))
 
 
 @op("masked_scatter")
