@@ -163,6 +163,31 @@ class IndexPut(Linear):
         return linear_together(cls, args, tangents)
 
 
+@op("index_put_mask", "IndexPut0")
+class IndexPutMask(Linear):
+    """z = y, a 0-d tensor, where mask is True, else x: x[mask] = y"""
+
+    inputs = 2
+    hidden = ("mask",)
+    torch_names = {"x": "self", "y": "values"}
+
+    def forward(k, x, y, mask):
+        return k.where(mask, k.cast(y, x.dtype), x)
+
+    def write(k, x, y, mask):
+        k.masked_fill_(x, mask, k.cast(y, x.dtype))
+
+    def vjp_x(g, mask):
+        return where(mask, 0.0, g)
+
+    def vjp_y(g, mask):
+        return where(mask, g, 0.0).sum()
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
 # ---- public functions -------------------------------------------------------------------------------------
 
 
