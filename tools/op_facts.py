@@ -59,7 +59,7 @@ class Fact:
     vjp: tuple              # the inputs that have a vjp
     jvp: str                # "derived", "written", or "none"
     nonlinear: bool         # whether the vjp needs an operand or a result
-    kernels: frozenset      # the kernels of the contract that the forward may call
+    kernels: frozenset      # the kernels of the contract that the forward and the write may call
     cases: tuple = field(default_factory=lambda: (set(), set(), set()))
     twice: set = field(default_factory=set)         # the cases that check its second derivative
     in_place: set = field(default_factory=set)      # the methods of Tensor that write it
@@ -154,14 +154,18 @@ def source(module):
 
 
 def kernels_named(op):
-    """The kernels that the forward of an op names, in any branch, or that a function names to which it passes `k`."""
+    """The kernels that an op's forward or write names, in any branch, or that a function names to which it passes `k`."""
     if op.rule.kernel:
         return frozenset([op.rule.kernel])
+    written = frozenset()
     for owner in op.rule.__mro__:
         definition = source(owner.__module__)[0].get(owner.__name__) if owner.__module__.startswith("minigrad") else None
         for item in definition.body if definition else ():
+            if isinstance(item, ast.FunctionDef) and item.name == "write":
+                written = frozenset(named_in(owner.__module__, item, op.rule, set()))
+        for item in definition.body if definition else ():
             if isinstance(item, ast.FunctionDef) and item.name == "forward":
-                return frozenset(named_in(owner.__module__, item, op.rule, set())) | frozenset(DRAWN.get(op.name, ()))
+                return written | named_in(owner.__module__, item, op.rule, set()) | frozenset(DRAWN.get(op.name, ()))
             if isinstance(item, ast.Assign) and getattr(item.targets[0], "id", None) == "forward":
                 return frozenset(named_behind(owner.__module__, item.value, op.rule, set()))
     for other in REGISTRY.values():     # a rule that a function made from another rule

@@ -10,7 +10,7 @@ nothing is written by hand.
     double backward   yes        the vjp depends on the operands; its derivative is checked by gradgradcheck
                       linear     the vjp does not depend on them: its derivative is the op again
                       in formulas   only the vjps of other ops use the op; gradgradcheck of those ops checks its vjp
-    CPU kernels       the kernels of ``kernels/contract.py`` that the forward may call. (C) marks those with a C loop; the others
+    CPU kernels       the kernels of ``kernels/contract.py`` that the op may call. (C) marks those with a C loop; the others
                       use NumPy. A device has an op if it has its kernels (``--kernels`` lists each kernel with its ops).
     CUDA              whether a GPU has these kernels, or which are missing: there the op raises NotImplementedError
     dtypes            the dtypes that the op has run with on the CPU

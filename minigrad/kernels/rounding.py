@@ -77,12 +77,15 @@ def rounding(kernel, dtype, round_numbers):
 
 
 def writing(kernel, dtype):
-    """Wrap a kernel that writes to some of its arguments: it writes to copies in float32, which are rounded back."""
+    """Wrap a kernel that writes to some of its arguments: it writes to copies in float32, which are rounded back.
+
+    Of the others, which it only reads, some may be read-only.
+    """
     def computed(*args):
         copies = [widen(x, dtype) for x in args]
         kernel(*copies)
         for x, copy in zip(args, copies):
-            if copy is not x and isinstance(x, np.ndarray):
+            if copy is not x and isinstance(x, np.ndarray) and x.flags.writeable:
                 x[...] = round_to(copy, dtype)
     computed.__name__ = computed.__qualname__ = kernel.__name__
     return computed

@@ -34,9 +34,9 @@ cdef object SILENCE = numpy_ref.precision.SILENCE
 cdef int BLOCK = 64         # rows that are substituted together; the rest of a triangular system is matrix products
 
 
-cdef object in_silence(loop, x, y=None):
-    """The results of a loop, without warnings."""
-    return SILENCE.copy().run(loop, x) if y is None else SILENCE.copy().run(loop, x, y)
+cdef object in_silence(function, x, y=None):
+    """The result of a function, without warnings."""
+    return SILENCE.copy().run(function, x) if y is None else SILENCE.copy().run(function, x, y)
 
 
 # ---- arrays -----------------------------------------------------------------------------------------------
@@ -148,6 +148,15 @@ cdef void substitute(ndarray x, ndarray z, bint upper, bint unit) noexcept:
                 to[c] /= row[i]
 
 
+cdef void subtract(ndarray x, ndarray y) noexcept:
+    """x -= y for matrices of one shape, without gaps."""
+    cdef npy_intp i
+    cdef double *to = <double *>data(x)
+    cdef double *other = <double *>data(y)
+    for i in range(size(x)):
+        to[i] -= other[i]
+
+
 cdef object substitute_blocks(object x, object z, bint upper, bint unit):
     """The same for many rows: what the rows before contribute to a block of them is a matrix product."""
     cdef npy_intp n = dims(<ndarray>z)[0], done, end
@@ -158,7 +167,8 @@ cdef object substitute_blocks(object x, object z, bint upper, bint unit):
         end = min(done + BLOCK, n)
         part, before = (slice(n - end, n - done), slice(n - done, n)) if upper else (slice(done, end), slice(0, done))
         block = z[part]
-        block -= x[part, before] @ z[before]
+        if done:
+            subtract(<ndarray?>block, <ndarray?>in_silence(np.matmul, x[part, before], z[before]))
         substitute(<ndarray?>x[part, part], <ndarray?>block, upper, unit)
     return None
 

@@ -129,7 +129,7 @@ def full_index(indices):
 
 @translate_index_errors
 def index(x, indices):
-    return np.asarray(x[full_index(indices)])
+    return np.asarray(x[full_index(indices)], order="C")
 
 
 @translate_index_errors

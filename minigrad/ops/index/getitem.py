@@ -31,8 +31,7 @@ from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.overwriting import broadcasts_to, copy_, fill_
 from minigrad.ops.base.rule import BOOL, INT64, NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
 from minigrad.ops.elementwise.selection import number_tensor
-from minigrad.ops.index.indexing import Index, IndexPut
-from minigrad.ops.index.masking import IndexPutMask
+from minigrad.ops.index.indexing import Index, IndexPut, IndexPutMask
 from minigrad.ops.shape.cat_split import Select, Slice
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import alias, expand, unsqueeze

@@ -163,13 +163,38 @@ class IndexPut(Linear):
         return linear_together(cls, args, tangents)
 
 
+@op("index_put_mask", "IndexPut0")
+class IndexPutMask(Linear):
+    """z = y, a 0-d tensor, where mask is True, else x: x[mask] = y"""
+
+    inputs = 2
+    hidden = ("mask",)
+    torch_names = {"x": "self", "y": "values"}
+
+    def forward(k, x, y, mask):
+        return k.where(mask, k.cast(y, x.dtype), x)
+
+    def write(k, x, y, mask):
+        k.masked_fill_(x, mask, k.cast(y, x.dtype))
+
+    def vjp_x(g, mask):
+        return where(mask, 0.0, g)
+
+    def vjp_y(g, mask):
+        return where(mask, g, 0.0).sum()
+
+    @classmethod
+    def jvp_of(cls, args, outs, tangents):
+        return linear_together(cls, args, tangents)
+
+
 # ---- public functions -------------------------------------------------------------------------------------
 
 
 def index_argument(function, index, size, dim, what="index"):
     """Check that the numbers of an index tensor are in [0, size), and return it as int64."""
     tensor_argument(function, index, "index", 3)
-    if index.dtype.name not in ("int64", "int32"):
+    if index._meta.dtype is not INT64 and index.dtype.name != "int32":
         raise DtypeError("MG-E203", f"{function}(): Expected dtype int32/int64 for index, but got {index.dtype.name}")
     bad = outside(index, size)
     if bad is not None:
@@ -180,7 +205,7 @@ def index_argument(function, index, size, dim, what="index"):
 
 def places(function, index, size, dim):
     """Check the index tensor of gather or scatter as `index_argument` does, but let an empty one have any dtype."""
-    return index_argument(function, index, size, dim) if index.numel() else cast(index, INT64)
+    return index_argument(function, index, size, dim) if index._meta.numel else cast(index, INT64)
 
 
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None) -> Tensor:
@@ -217,15 +242,16 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
 
 def check_fits(function, x, index, dim):
     """Raise unless `index` is empty, or has as many dimensions as `x` and none larger except along `dim`."""
-    if not index.numel():
+    if not index._meta.numel:
         return
-    if max(x.ndim, 1) != max(index.ndim, 1):
+    sizes, limits = index._meta.shape, x._meta.shape
+    if max(len(limits), 1) != max(len(sizes), 1):
         raise ShapeError("MG-E204", f"Index tensor must have the same number of dimensions as input tensor, in {function}()",
-                         found=f"{index.ndim} and {x.ndim}")
-    for d in range(min(x.ndim, index.ndim)):
-        if d != dim and index.shape[d] > x.shape[d]:
-            raise ShapeError("MG-E204", f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger "
-                             f"than self {list(x.shape)} apart from dimension {dim}")
+                         found=f"{len(sizes)} and {len(limits)}")
+    for d, (size, limit) in enumerate(zip(sizes, limits)):
+        if d != dim and size > limit:
+            raise ShapeError("MG-E204", f"Size does not match at dimension {d} expected index {list(sizes)} to be no larger "
+                             f"than self {list(limits)} apart from dimension {dim}")
 
 
 @in_place_too
@@ -251,16 +277,16 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor):
 def scatter_operands(function, x, dim, index, src):
     """Check and return (src, dim, index), the operands of `ScatterAdd` after x. If a tensor is 0-d, src and index become 1-d."""
     tensor_argument(function, src, "src", 4)
-    if function == "scatter_add" and src.dtype is not x.dtype:
+    if function == "scatter_add" and src._meta.dtype is not x._meta.dtype:
         raise DtypeError("MG-E203", f"{function}(): Expected self.dtype to be equal to src.dtype", found=f"{x.dtype.name} and "
                          f"{src.dtype.name}", fix="src.to(self.dtype)")
-    at = dimension(dim, x.ndim)
+    at = dimension(dim, x._meta.ndim)
     tensor_argument(function, index, "index", 3)
     check_fits(function, x, index, at)
     check_fits(function, src, index, -1)
-    if 0 in (x.ndim, index.ndim, src.ndim) and index.numel():
+    if not (x._meta.ndim and index._meta.ndim and src._meta.ndim) and index._meta.numel:
         index, src = view(index, (index.numel(),)), view(src, (src.numel(),))
-    return src, at, places(function, index, (x.shape or (1,))[at], at)
+    return src, at, places(function, index, (x._meta.shape or (1,))[at], at)
 
 
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -33,7 +33,7 @@ from minigrad.ops.base.rule import (
     variant,
 )
 from minigrad.ops.elementwise.selection import where
-from minigrad.ops.index.indexing import linear_together
+from minigrad.ops.index.indexing import IndexPutMask, linear_together
 from minigrad.ops.shape.cat_split import cat
 from minigrad.ops.shape.views import expand, reshape
 
@@ -88,35 +88,8 @@ class NativeDropoutBackward(Linear):
         return call(NativeDropoutBackward.op, (g, kept, p))
 
 
-@op("masked_fill_tensor", "MaskedFill1")
-class MaskedFillTensor(Linear):
-    """z = y, a 0-d tensor, where mask is True, else x"""
-
-    inputs = 2
-    torch_names = {"x": "self", "y": "value"}
-
-    def forward(k, x, y, mask):
-        return k.where(mask, k.cast(y, x.dtype), x)
-
-    def vjp_x(g, mask):
-        return where(mask, 0.0, g)
-
-    def vjp_y(g, mask):
-        return where(mask, g, 0.0).sum()
-
-    @classmethod
-    def jvp_of(cls, args, outs, tangents):
-        return linear_together(cls, args, tangents)
-
-
-def write_masked(k, x, y, mask):
-    """``x[mask] = y`` for arrays"""
-    k.masked_fill_(x, mask, k.cast(y, x.dtype))
-
-
-IndexPutMask = variant(
-    MaskedFillTensor, "index_put_mask", "IndexPut0", "z = y, a 0-d tensor, where mask is True, else x: x[mask] = y",
-    hidden=("mask",), write=write_masked)
+MaskedFillTensor = variant(IndexPutMask, "masked_fill_tensor", "MaskedFill1", "z = y, a 0-d tensor, where mask is True, else x",
+                           torch_names={"x": "self", "y": "value"}, hidden=(), write=None)
 
 
 @op("masked_scatter")

@@ -163,7 +163,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Number, *, red
     if not isinstance(reduce, str) or reduce != "":
         return scatter_combined(input, dim, index, src, reduce)
     if isinstance(src, TensorBase):
-        if src.dtype is not input.dtype:
+        if src._meta.dtype is not input._meta.dtype:
             raise DtypeError("MG-E203", "scatter(): Expected self.dtype to be equal to src.dtype", found=f"{input.dtype.name} and "
                              f"{src.dtype.name}", fix="src.to(input.dtype)")
         return Scatter.op, (input, *scatter_operands("scatter", input, dim, index, src))

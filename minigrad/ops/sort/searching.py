@@ -41,8 +41,7 @@ from minigrad.ops.elementwise.comparison import ne
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.index.indexing import index_select, scatter_add
 from minigrad.ops.reduce.reduction import sum as total
-from minigrad.ops.scan.scans import cumsum
-from minigrad.ops.shape.cat_split import cat, unbind
+from minigrad.ops.shape.cat_split import unbind
 from minigrad.ops.shape.clone_cast import cast, contiguous
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import reshape, transpose, view
@@ -191,13 +190,19 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     for name, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
         flag(given, name, "unique")
     rows = reshape_to_rows("unique", input, dim)
-    order = argsort(rows.new_zeros(rows.shape[0]))
+    k = rows._meta.backend.kernels
+    order = None
     for column in range(rows.shape[1] - 1, -1, -1):     # stable sorts, the last column first: lexicographic order
-        order = index_select(order, 0, argsort(index_select(rows, 0, order)[:, column]))
-    found, place, counts = find_runs(index_select(rows, 0, order))
-    inverse = place.new_zeros(place.shape).scatter(0, order, place)
-    rule = Unique if dim is None else UniqueDim
-    return unique_result(rule, input, dim, found, inverse, counts, return_inverse, return_counts)
+        numbers = k.select(rows._array, 1, column)
+        by_column = k.argsort(numbers if order is None else k.index_select(numbers, 0, order), 0, False)
+        order = by_column if order is None else k.index_select(order, 0, by_column)
+    found, first = find_runs(k, k.index_select(rows._array, 0, order))
+    given = [found]
+    if return_inverse:
+        given.append(k.scatter(k.full(order.shape, 0, order.dtype), 0, order, run_of_each(k, first)))
+    if return_counts:
+        given.append(lengths(k, first))
+    return unique_result(Unique if dim is None else UniqueDim, input, dim, given, return_inverse)
 
 
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
@@ -215,8 +220,11 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     tensor_argument("unique_consecutive", input)
     for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
         flag(given, name, "unique_consecutive")
-    found, place, counts = find_runs(reshape_to_rows("unique_consecutive", input, dim))
-    return unique_result(UniqueConsecutive, input, dim, found, place, counts, return_inverse, return_counts)
+    rows = reshape_to_rows("unique_consecutive", input, dim)
+    k = rows._meta.backend.kernels
+    found, first = find_runs(k, rows._array)
+    given = [found] + [run_of_each(k, first)] * bool(return_inverse) + [lengths(k, first)] * bool(return_counts)
+    return unique_result(UniqueConsecutive, input, dim, given, return_inverse)
 
 
 def reshape_to_rows(function, x, dim):
@@ -238,26 +246,48 @@ def reshape_to_rows(function, x, dim):
     return reshape(x, (x.shape[0], width))
 
 
-def find_runs(rows):
-    """(found, place, counts): the first row of each run of equal rows, the run of each row, and the lengths of the runs."""
+def find_runs(k, rows):
+    """(found, first) for the array `rows`: the first row of each run of equal rows; for each row, whether it begins a run."""
     n = rows.shape[0]
     if n == 0:
-        return rows, rows.new_zeros(0, dtype=INT64), rows.new_zeros(0, dtype=INT64)
-    differs = (rows[1:] != rows[:-1]).any(1)
-    place = cumsum(cat([differs[:0].new_zeros(1), differs]), 0)
-    found = rows[cat([differs[:0].new_ones(1), differs])]
-    return found, place, scatter_add(place.new_zeros(found.shape[0]), 0, place, place * 0 + 1)
+        return rows, k.full((0,), False, BOOL.numpy)
+    differs = k.ne(k.slice(rows, 0, 1, n, 1), k.slice(rows, 0, 0, n - 1, 1))
+    if rows.shape[1] != 1:
+        differs = k.ne(k.sum(k.cast(differs, INT64.numpy), (1,), True), 0)
+    first = k.cat([k.full((1,), True, BOOL.numpy), k.view(differs, (n - 1,))], 0)
+    return k.index_select(rows, 0, beginnings(k, first)), first
 
 
-def unique_result(rule, x, dim, found, inverse, counts, return_inverse, return_counts):
-    """Shape the results of unique: a tensor, or a tuple. `rule` puts the elements into the graph."""
+def beginnings(k, first):
+    """The positions of the runs, given for each row whether it begins a run."""
+    return k.select(k.nonzero(first), 1, 0)
+
+
+def run_of_each(k, first):
+    """The number of its run for each row."""
+    return k.sub(k.cumsum(k.cast(first, INT64.numpy), 0, False), 1)
+
+
+def lengths(k, first):
+    """The lengths of the runs."""
+    starts = beginnings(k, first)
+    bounds = k.cat([starts, k.full((1,), first.shape[0], INT64.numpy)], 0)
+    return k.sub(k.slice(bounds, 0, 1, bounds.shape[0], 1), starts)
+
+
+def unique_result(rule, x, dim, arrays, return_inverse):
+    """Make the results of unique of arrays: a tensor, or a tuple. `rule` puts the elements into the graph."""
+    kind = type(x.detach())
+    found, *others = [new_tensor(kind, a, False, x.device) for a in arrays]
     if dim is None:
-        found, inverse = flatten(found), view(inverse, x.shape)
+        found = flatten(found)
+        if return_inverse:
+            others[0] = view(others[0], x.shape)
     else:
         at = dimension(dim, x.ndim)
         found = contiguous(transpose(reshape(found, (found.shape[0], *transpose(x, 0, at).shape[1:])), 0, at))
-    given = [call(rule.op, (x, found))] + [inverse] * bool(return_inverse) + [counts] * bool(return_counts)
-    return tuple(given) if len(given) > 1 else given[0]
+    z = call(rule.op, (x, found))
+    return (z, *others) if others else z
 
 
 # ---- counting ---------------------------------------------------------------------------------------------
@@ -287,17 +317,20 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise ShapeError("MG-E206", "minlength should be >= 0")
     if input.ndim == 1 and input.numel() == 0:
         return input.new_zeros(minlength, dtype=INT64)
-    if input.ndim != 1 or input.min().item() < 0:
+    k = input._meta.backend.kernels
+    if input.ndim != 1 or k.amin(input._array, (0,), False).item() < 0:
         raise ShapeError("MG-E206", "bincount only supports 1-d non-negative integral inputs.")
-    index = cast(input, INT64)
-    n = max(minlength, index.max().item() + 1)
+    index = k.cast(input._array, INT64.numpy)
+    n = max(minlength, k.amax(index, (0,), False).item() + 1)
     if weights is None:
-        return scatter_add(index.new_zeros(n), 0, index, index * 0 + 1)
+        ones = k.full(index.shape, 1, INT64.numpy)
+        return new_tensor(type(input), k.scatter_add(k.full((n,), 0, INT64.numpy), 0, index, ones), False, input.device)
     tensor_argument("bincount", weights, "weights", 2)
     if weights.ndim != 1 or weights.shape != input.shape:
         raise ShapeError("MG-E204", "weights should be 1-d and have the same length as input", found=f"{list(weights.shape)}")
     kind = weights.dtype if weights.dtype.name == "float32" else named_dtype("float64")
-    return call(Bincount.op, (weights, scatter_add(weights.new_zeros(n, dtype=kind), 0, index, cast(weights.detach(), kind))))
+    counted = k.scatter_add(k.full((n,), 0, kind.numpy), 0, index, k.cast(weights.detach()._array, kind.numpy))
+    return call(Bincount.op, (weights, new_tensor(type(weights.detach()), counted, False, input.device)))
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None) -> Tensor:
