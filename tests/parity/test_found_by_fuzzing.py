@@ -199,7 +199,7 @@ def test_the_derivative_of_erfcx_far_below_0(dtype, m):
 @BOTH
 def test_the_derivative_of_a_long_cumprod_whose_factors_differ_widely(m):
     """differences/A-02: behind a small product there is a sum too large for a float32."""
-    generator = np.random.default_rng(0)
+    generator = np.random.default_rng(5)
     x, g = np.exp(generator.standard_normal(3000)).astype("f4"), generator.standard_normal(3000).astype("f4")
     narrow, wide = [m.tensor(x, dtype=dtype, requires_grad=True) for dtype in (m.float32, m.float64)]
     for leaf in (narrow, wide):
