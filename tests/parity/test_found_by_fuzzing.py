@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -193,3 +194,14 @@ def test_the_derivative_of_erfcx_far_below_0(dtype, m):
     m.special.erfcx(x).sum().backward()
     assert x.grad.tolist() == [-m.inf, -m.inf]
     assert m.func.jvp(m.special.erfcx, (x.detach(),), (m.ones_like(x),))[1].tolist() == [-m.inf, -m.inf]
+
+
+@BOTH
+def test_the_derivative_of_a_long_cumprod_whose_factors_differ_widely(m):
+    """differences/A-02: behind a small product there is a sum too large for a float32."""
+    generator = np.random.default_rng(5)
+    x, g = np.exp(generator.standard_normal(3000)).astype("f4"), generator.standard_normal(3000).astype("f4")
+    narrow, wide = [m.tensor(x, dtype=dtype, requires_grad=True) for dtype in (m.float32, m.float64)]
+    for leaf in (narrow, wide):
+        leaf.cumprod(0).backward(m.tensor(g, dtype=leaf.dtype))
+    np.testing.assert_allclose(narrow.grad.numpy(), wide.grad.numpy(), rtol=1e-3 if m is torch else 1e-6, atol=1e-37)

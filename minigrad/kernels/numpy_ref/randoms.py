@@ -7,8 +7,8 @@
 
 PyTorch draws 16 normal numbers or more in blocks of 16 (u are the first eight uniform numbers of a block, v the others), and
 fewer in pairs of float64. Some last digits differ: PyTorch's vectorized logarithm, sine and cosine are approximations. PyTorch
-draws in other orders for tensors that are not contiguous, for float16 and bfloat16 (`randn` of 16 and more) and, on processors of
-Intel, for `bernoulli` (MKL).
+draws in other orders for tensors that are not contiguous, for float16 and bfloat16 (`randn` of 16 and more), for `log_normal_`, and
+on processors of Intel for `bernoulli` (MKL).
 
 Mirrors ``aten/src/ATen/native/cpu/DistributionTemplates.h`` and ``aten/src/ATen/core/DistributionsHelper.h``.
 """

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.ops.base.inplace_pairs import in_place_too
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from minigrad.types import DType, Tensor
 
 __all__ = ["cumprod", "cumsum"]
+
+FLOAT64 = named_dtype("float64")
 
 
 @op("cumsum")
@@ -107,7 +110,10 @@ def after(x, dim, last):
 
 @op("cumprod")
 class Cumprod(Op):
-    """z[k] = Π x[i] over i <= k"""
+    """z[k] = Π x[i] over i <= k
+
+    The derivative is computed in float64: s may be too large for a float32 where the product before it is small.
+    """
 
     inputs = 1
 
@@ -117,9 +123,10 @@ class Cumprod(Op):
     def vjp_x(g, x, z, dim):
         if x.ndim == 0 or x.shape[dim] == 1:
             return g
-        product = conj(before(z, dim, 1))
-        s = recurrence(after(conj(x), dim, 0), g, dim, True)
-        return product * where((product != 0) | isfinite(s), s, 0.0)    # after a 0 the gradient is 0, not 0 times inf
+        wide = cast(x, FLOAT64) if x.dtype.is_floating_point else x
+        product = conj(before(z if wide is x else call(Cumprod.op, (wide, dim)), dim, 1))
+        s = recurrence(after(conj(wide), dim, 0), cast(g, wide.dtype), dim, True)
+        return cast(product * where((product != 0) | isfinite(s), s, 0.0), g.dtype)     # after a 0 it is 0, not 0 times inf
 
     def jvp_x(t, x, z, dim):
         return recurrence(x, t * before(z, dim, 1), dim, False) if x.ndim else t
