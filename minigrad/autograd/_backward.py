@@ -23,7 +23,7 @@ from minigrad.autograd.graph import (
     GradientEdge,
     _edge,
     _engine_run_backward,  # pyright: ignore[reportAttributeAccessIssue]
-    _run_from_tensor,  # pyright: ignore[reportAttributeAccessIssue]
+    _run_from_tensors,  # pyright: ignore[reportAttributeAccessIssue]
 )
 from minigrad.creation import zeros
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError, TensorValueError
@@ -66,7 +66,7 @@ def backward(tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     tensor([3., 5.])
     """
     if (grad_variables is None and inputs is None and not create_graph
-            and _run_from_tensor(tensors, grad_tensors, None, bool(retain_graph), False) is not None):
+            and _run_from_tensors(tensors, grad_tensors, None, bool(retain_graph), False) is not None):
         return      # a single loss, the usual case: a third of the cost of the checks below
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -126,7 +126,7 @@ def grad(outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     keys = list(inputs) if type(inputs) is dict else None
     sources = as_inputs(inputs, "grad")
     keep = bool(create_graph if retain_graph is None else retain_graph)
-    found = None if is_grads_batched else _run_from_tensor(outputs, grad_outputs, sources, keep, bool(create_graph))
+    found = None if is_grads_batched else _run_from_tensors(outputs, grad_outputs, sources, keep, bool(create_graph))
     if found is None:   # the arguments are not the usual ones: check each of them
         targets = [target_edge(x) for x in sources]
         if is_grads_batched:

@@ -359,9 +359,9 @@ def _engine_run_backward(roots, grads, keep_graph, create_graph, inputs=None, ac
         remove()
 
 
-def _run_from_tensor(tensor, gradient, inputs, keep_graph, create_graph):
-    """Run the engine for the usual arguments (`execute_from_tensor`). Return None for others, and at level DEBUG."""
-    return None if _is_logged() else execute.execute_from_tensor(tensor, gradient, inputs, keep_graph, create_graph)
+def _run_from_tensors(tensors, gradients, inputs, keep_graph, create_graph):
+    """Run the engine for the usual arguments (`execute_from_tensors`). Return None for others, and at level DEBUG."""
+    return None if _is_logged() else execute.execute_from_tensors(tensors, gradients, inputs, keep_graph, create_graph)
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs):

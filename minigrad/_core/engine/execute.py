@@ -134,26 +134,40 @@ def execute(roots, grads, keep_graph, create_graph, inputs=None, accumulate=True
     return task.captured
 
 
-def execute_from_tensor(tensor, gradient, inputs, keep_graph, create_graph):
-    """`execute` for the usual arguments: from one tensor to all leaves behind it, or to a list of tensors, for their gradients.
+def execute_from_tensors(tensors, gradients, inputs, keep_graph, create_graph):
+    """`execute` for the usual arguments: from tensors to all leaves behind them, or to a list of tensors, for their gradients.
 
-    Returns None, and runs nothing, if an argument is another: then the caller has to check each of them.
+    `tensors` and `gradients` are each a tensor, or a list or tuple of tensors; a gradient may be None. Returns None, and runs
+    nothing, if an argument is another: then the caller has to check each of them.
     """
-    if not isinstance(tensor, TensorBase):
+    sources = tensors if type(tensors) is list or type(tensors) is tuple else (tensors,)
+    given = gradients if type(gradients) is list or type(gradients) is tuple else (gradients,)
+    n: cython.Py_ssize_t = len(sources)
+    if n == 0 or (gradients is not None and len(given) != n):
         return None
-    root = cython.cast(TensorBase, tensor)
-    node = gradient_edge(root)
-    meta = root._meta
-    if root._node is None:
-        return None
-    if gradient is None:
-        if meta.numel != 1 or not meta.dtype.is_floating_point:
+    roots = []
+    grads = []
+    i: cython.Py_ssize_t
+    for i in range(n):
+        x = sources[i]
+        gradient = None if gradients is None else given[i]
+        if not isinstance(x, TensorBase):
             return None
-        one = wrap(meta.backend.kernels.full(meta.shape, 1, meta.dtype.numpy), meta)
-        one._inference = current().inference
-        gradient = one
-    elif not isinstance(gradient, TensorBase) or cython.cast(TensorBase, gradient)._meta is not meta:
-        return None
+        root = cython.cast(TensorBase, x)
+        node = gradient_edge(root)
+        meta = root._meta
+        if root._node is None:
+            return None
+        if gradient is None:
+            if meta.numel != 1 or not meta.dtype.is_floating_point:
+                return None
+            one = wrap(meta.backend.kernels.full(meta.shape, 1, meta.dtype.numpy), meta)
+            one._inference = current().inference
+            gradient = one
+        elif not isinstance(gradient, TensorBase) or cython.cast(TensorBase, gradient)._meta is not meta:
+            return None
+        roots.append((node, root._output_number))
+        grads.append(gradient)
     targets = None
     if inputs is not None:
         targets = []
@@ -162,7 +176,7 @@ def execute_from_tensor(tensor, gradient, inputs, keep_graph, create_graph):
             if target is None:
                 return None
             targets.append((target, cython.cast(TensorBase, x)._output_number))
-    return execute([(node, root._output_number)], [gradient], keep_graph, create_graph, targets, False)
+    return execute(roots, grads, keep_graph, create_graph, targets, False)
 
 
 @cython.cfunc

@@ -1,5 +1,3 @@
-cimport cython
-
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.thread_state cimport Modes, State
 
@@ -31,7 +29,6 @@ cdef class GraphTask:
     cdef int needed(self, Node node) except -1
     cdef bint runs(self, Node node) except -1
     cdef object run(self, Node root, State state)
-    @cython.final
     cdef object take(self, Node node)
     cdef object deliver(self, Node node, bint checked)
     cdef object receive(self, Node node, int number, object grad)

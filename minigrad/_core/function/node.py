@@ -312,7 +312,7 @@ def unpack_value(node: PyNode, item) -> object:
             switches.note("unpack", node, {"name": saved.name, "value": saved.data, "saved": saved.version,
                                         "now": saved.data.version()})
         return saved.value(node, True)
-    return cython.cast(PackedTensor, item).value(node)
+    return cython.cast(PackedTensor, item).value(node, True)
 
 
 def is_among(x, items):

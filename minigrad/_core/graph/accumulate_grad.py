@@ -4,8 +4,16 @@
     y = w * 3                       y.grad_fn.next_functions == ((<AccumulateGrad>, 0), (None, 0))
     y.backward()                    AccumulateGrad:  w.grad is None  ->  w.grad = tensor(3.)
 
-A leaf has one such node for as long as a graph holds the node. The leaf itself has only a weak reference to it, or the
-two would keep each other alive. When the last graph is dropped, the node is freed, and the next graph makes another.
+A leaf has one such node for as long as a graph holds the node. When the last graph is dropped, the node is freed, and the next
+graph makes another.
+
+Note [A leaf and its node]
+    The node owns the leaf, so the leaf must not own the node, or the two would keep each other alive. Interpreted, the leaf has a
+    weak reference. Compiled, its `AutogradMeta` has a borrowed one: the address of the node. (A weak reference is an object of its
+    own. To make and free it took a thirtieth of the time of a network of single numbers.) The node holds that record too, as
+    `home`, and empties the field when it dies (`leave_leaf`). So the collector may not empty `home` before (`no_gc_clear`); it
+    breaks a cycle at the leaf. A leaf that was saved with hooks and unpacked shares the node, and owns it: no graph's node
+    refers to such a leaf.
 
 Note [Stealing a gradient]
     The first gradient of a leaf need not be copied if only the engine holds it: its tensor *becomes* ``.grad``. We know
@@ -25,7 +33,7 @@ from _thread import RLock  # what threading.RLock() makes, by way of a Python fu
 import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
-from cython.cimports.minigrad._core.graph.capi import is_c_contiguous, owns_rows, reference_count, referent, weak_reference
+from cython.cimports.minigrad._core.graph.capi import is_c_contiguous, owns_rows, reference_count
 from cython.cimports.minigrad._core.graph.hooks import run_post_accumulate_hooks
 from cython.cimports.minigrad._core.graph.metadata import make_meta
 from cython.cimports.minigrad._core.graph.node import clear_node
@@ -43,7 +51,7 @@ from minigrad._core.graph.upcalls import upcalls
 from minigrad.errors import AutogradError, ShapeError
 
 if not cython.compiled:     # compiled, these are in _capi/accumulators.h
-    from minigrad._core.graph.capi import allocate_accumulator, keep_accumulators
+    from minigrad._core.graph.capi import accumulator_of, allocate_accumulator, keep_accumulators, leave_leaf, set_accumulator
 
 # How many references the gradient has while `compute` runs, if only the engine holds it: ownership.py.
 SOLE_OWNER = cython.declare(cython.Py_ssize_t, -1)
@@ -61,6 +69,7 @@ _making = new_lock()
 
 
 @cython.binding(False)
+@cython.no_gc_clear
 @cython.cclass
 class AccumulateGrad(Node):
     """The node that adds the gradient that reaches it to ``variable.grad``. `new_accumulator` makes it.
@@ -72,6 +81,10 @@ class AccumulateGrad(Node):
     def __init__(self):
         clear_node(self)
         self.lock = RLock()     # compiled, this constructor does not run, and `lock` is None
+
+    def __dealloc__(self):
+        # Only compiled code runs this, and not for a node of the kind that is kept: see accumulators.h.
+        leave_leaf(self)
 
     def compute(self, grad, wanted, results):
         """Accumulate the gradient. There are no results: a leaf has no edges."""
@@ -213,9 +226,9 @@ def choose_grad_dtype(leaf, dtype):
     extra = leaf.extras()
     extra.chose_grad_dtype = True
     extra.grad_dtype = dtype
-    node = None if extra.accumulator is None else referent(extra.accumulator)
+    node = known_accumulator(leaf)
     if node is not None:
-        cython.cast(Node, node).meta = gradient_meta(leaf)
+        node.meta = gradient_meta(leaf)
 
 
 @cython.cfunc
@@ -281,11 +294,9 @@ def grad_accumulator(leaf):
     """
     if not leaf._leaf_requires_grad:
         return None
-    extra = leaf._extra
-    if extra is not None and extra.accumulator is not None:
-        node = referent(extra.accumulator)
-        if node is not None:
-            return node
+    node = known_accumulator(leaf)
+    if node is not None:
+        return node
     if cython.compiled:     # See Note [Two threads, one table of hooks]
         return new_accumulator(leaf)
     else:
@@ -296,8 +307,26 @@ def grad_accumulator(leaf):
 def find_accumulator(leaf):
     """`grad_accumulator`; for a leaf that no longer requires a gradient, the node that a graph still holds, or None."""
     node = grad_accumulator(leaf)
-    extra = cython.cast(TensorBase, leaf, typecheck=True)._extra
-    return node if node is not None or extra is None or extra.accumulator is None else referent(extra.accumulator)
+    return known_accumulator(leaf) if node is None else node
+
+
+def known_accumulator(leaf):
+    """The AccumulateGrad node of `leaf` that a graph holds, or None."""
+    return None if leaf._extra is None else accumulator_of(leaf._extra)
+
+
+def forget_accumulator(leaf):
+    """Let `leaf` get another AccumulateGrad node in the next graph."""
+    if leaf._extra is not None:
+        set_accumulator(leaf._extra, None)
+        leaf._extra.shared_accumulator = None
+    return None
+
+
+def share_accumulator(leaf, node):
+    """Let the gradient of `leaf` go to `node`, the node of another leaf. See Note [A leaf and its node]."""
+    leaf.extras().shared_accumulator = node
+    return None
 
 
 @cython.cfunc
@@ -309,11 +338,11 @@ def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     node.meta = gradient_meta(leaf)
     node.sequence = LAST_SEQUENCE
     node.hooked = bool(extra.hooks) or bool(extra.post_accumulate_hooks)
-    reference = weak_reference(node)
-    other = None if extra.accumulator is None else referent(extra.accumulator)
+    node.home = extra
+    other = accumulator_of(extra)       # the lines above may have run the collector, and with it code that made one
     if other is not None:
         return other
-    extra.accumulator = reference
+    set_accumulator(extra, node)
     if switches.notes_nodes:
         note_creation(node, current())
     return node

@@ -136,21 +136,9 @@ cdef extern from *:
         return mg_vectorcall(f, args + 1, 1 + n);
     }
 
-    /* A weak reference to an object, and the object of one, or None. A call through Python takes five times as long. */
+    /* A weak reference to an object. A call through Python takes five times as long. */
     static inline int mg_has_weak_reference(PyObject *o) { return *PyObject_GET_WEAKREFS_LISTPTR(o) != NULL; }
     static inline PyObject *mg_weak_reference(PyObject *o) { return PyWeakref_NewRef(o, NULL); }
-    static inline PyObject *mg_referent(PyObject *reference) {
-        PyObject *o;
-    #if PY_VERSION_HEX >= 0x030D0000
-        if (PyWeakref_GetRef(reference, &o) < 0) return NULL;
-        if (o == NULL) Py_RETURN_NONE;
-        return o;
-    #else
-        o = PyWeakref_GetObject(reference);
-        Py_XINCREF(o);
-        return o;
-    #endif
-    }
 
     /* A number that CPython changes whenever the class or one of its bases changes; 0 if the class has none at the moment. */
     static inline unsigned int mg_class_version(PyObject *cls) { return PyType_Check(cls) ? ((PyTypeObject *)cls)->tp_version_tag : 0; }
@@ -193,7 +181,6 @@ cdef extern from *:
     tuple dict_values "mg_dict_values"(object d)
     bint has_weak_reference "mg_has_weak_reference"(object o)
     object weak_reference "mg_weak_reference"(object o)
-    object referent "mg_referent"(object reference)
     unsigned long long thread_id "mg_thread_id"()
     int type_number "mg_type_number"(object array)
     Py_ssize_t shape_key "mg_shape_key"(object array)

@@ -11,6 +11,7 @@ from weakref import ref as weak_reference
 from minigrad._core.graph.locks import registering
 
 __all__ = [
+    "accumulator_of",
     "allocate",
     "allocate_accumulator",
     "allocate_node",
@@ -40,13 +41,14 @@ __all__ = [
     "keep_accumulators",
     "keep_instances",
     "keep_nodes",
+    "leave_leaf",
     "named_subclass",
     "new_tuple",
     "owns_rows",
     "put_item",
     "recycle",
     "reference_count",
-    "referent",
+    "set_accumulator",
     "shape_key",
     "show_less",
     "thread_id",
@@ -158,6 +160,21 @@ def allocate_accumulator(cls, empty):
     return cls()
 
 
+def accumulator_of(extra):
+    """The AccumulateGrad node that the `AutogradMeta` of a leaf knows, or None."""
+    node = None if extra.accumulator is None else extra.accumulator()
+    return extra.shared_accumulator if node is None else node
+
+
+def set_accumulator(extra, node):
+    """Let the `AutogradMeta` of a leaf know `node`, or no node if it is None."""
+    extra.accumulator = None if node is None else weak_reference(node)
+
+
+def leave_leaf(node):
+    """Let the leaf of a dead `node` forget it. Interpreted, it has a weak reference."""
+
+
 def keep_accumulators(cls):
     """Make the instances of `cls` from dead ones. Interpreted, there is nothing to do."""
 
@@ -206,11 +223,6 @@ _made_by_the_call = _alone() - 1
 def has_weak_reference(o):
     """Whether there is a weak reference to `o`."""
     return getweakrefcount(o) > 0
-
-
-def referent(reference):
-    """The object that a weak reference refers to, or None."""
-    return reference()
 
 
 def find_recycler(capsule):

@@ -366,6 +366,8 @@ def make_meta(shape, dtype, device):
     return found
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 def meta_of(array, device):
     """The record that describes `array`, which is on `device`.
 

@@ -1,5 +1,7 @@
 # cython: preliminary_late_includes_cy28=True
 # The header at the end names the fields of a class that is declared above it, so it is included after the classes.
+from cpython.object cimport PyObject
+
 from minigrad._core.graph.metadata cimport DType, Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.version cimport VersionCounter
@@ -13,7 +15,8 @@ cdef class Dual:
 
 cdef class AutogradMeta:
     cdef public object grad
-    cdef public object accumulator
+    cdef PyObject *accumulator      # borrowed, see accumulators.h
+    cdef object shared_accumulator
     cdef public object hooks
     cdef public object post_accumulate_hooks
     cdef public bint retains_grad

@@ -70,7 +70,9 @@ class AutogradMeta:
 
     def __init__(self):
         self.grad = None                    # the accumulated gradient
-        self.accumulator = None             # weak reference to the leaf's AccumulateGrad node
+        if not cython.compiled:
+            self.accumulator = None         # the leaf's AccumulateGrad node, see Note [A leaf and its node]
+        self.shared_accumulator = None      # that of another leaf: this one was saved with hooks, and unpacked
         self.hooks = None                   # handle id -> hook(grad)
         self.post_accumulate_hooks = None   # handle id -> hook(tensor), leaves only
         self.retains_grad = False

@@ -17,9 +17,8 @@ Mirrors the ``inplace_view`` functions of the generated ``VariableType.cpp`` and
 """
 
 import cython
-from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.accumulate_grad import forget_accumulator, gradient_edge, known_accumulator
 from cython.cimports.minigrad._core.graph.metadata import meta_of
-from cython.cimports.minigrad._core.graph.node import Node
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import check_inplace, inference_write_error
 from cython.cimports.minigrad._core.mutation.views import set_history
@@ -92,9 +91,8 @@ def set_source(target, source):
         raise AutogradError("MG-E211", "derivative for set_ is not implemented", tensor=describe_meta(target._meta),
                             fix="x.detach().set_(...), or an assignment: x = source")
     set_array(target, source._array, "set_")
-    if target._extra is not None and target._extra.accumulator is not None:
-        old = target._extra.accumulator()
-        if old is not None:
-            cython.cast(Node, old).hooked = True    # the hooks of the leaf, also those added later, run in the old graph too
-        target._extra.accumulator = None        # a new graph makes a new one, for gradients of the new shape
+    old = known_accumulator(target)
+    if old is not None:
+        old.hooked = True               # the hooks of the leaf, also those added later, run in the old graph too
+        forget_accumulator(target)      # a new graph makes a new one, for gradients of the new shape
     return target

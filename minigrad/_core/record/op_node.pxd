@@ -1,5 +1,3 @@
-cimport cython
-
 from minigrad._core.graph.metadata cimport Meta
 from minigrad._core.graph.node cimport Node
 from minigrad._core.record.primitive cimport Plan, Primitive
@@ -7,18 +5,12 @@ from minigrad._core.graph.thread_state cimport State
 from minigrad._core.graph.tensor cimport TensorBase
 
 cdef class OpNode(Node):
-    @cython.final
     cdef object value(self, int slot, bint history)
-    @cython.final
     cdef object store(self, int slot, object value, int output, State state)
-    @cython.final
     cdef object put(self, int slot, object value, int version)
-    @cython.final
-    cdef object unpack_value(self, object value)
+    cdef object unpack_value(self, object value, bint history)
     cdef object saved_in(self, int slot)
-    @cython.final
     cdef object one(self, int i, object grad, object a, object b, object c)
-    @cython.final
     cdef object compute_many(self, object grad, long long wanted, list results)
 
 cdef OpNode new_node(Plan plan, State state, Meta meta)

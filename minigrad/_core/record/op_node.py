@@ -24,6 +24,7 @@ import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.anomaly import note_creation
 from cython.cimports.minigrad._core.graph.capi import (
+    as_tuple,
     call1,
     call2,
     call3,
@@ -33,7 +34,9 @@ from cython.cimports.minigrad._core.graph.capi import (
     call_saved,
     has_weak_reference,
     named_subclass,
+    new_tuple,
     owns_rows,
+    put_item,
     reference_count,
 )
 from cython.cimports.minigrad._core.graph.node import allocate_node, clear_node, keep_nodes
@@ -150,11 +153,11 @@ class OpNode(Node):
             value = rest[slot - 2]
             if isinstance(value, SavedTensor):
                 return cython.cast(SavedTensor, value).value(self, history)
-            return self.unpack_value(value)
+            return self.unpack_value(value, history)
         if self.freed:          # checked after the value was read: another thread may release the node at any time
             raise error_freed(self)
         if version == NOT_A_TENSOR:
-            return self.unpack_value(value)
+            return self.unpack_value(value, history)
         tensor = cython.cast(TensorBase, value)
         interior: cython.bint = self.interior >> slot & 1
         source: cython.int = cython.cast(Plan, self.plan).source[slot]
@@ -165,10 +168,10 @@ class OpNode(Node):
             return restore_history(tensor, self, -1 - source)
         return tensor
 
-    def unpack_value(self, value):
+    def unpack_value(self, value, history):
         """Unpack a saved value that is not a plain tensor: a packed tensor, a tuple, a number or a shape."""
         if isinstance(value, PackedTensor):
-            return cython.cast(PackedTensor, value).value(self)
+            return cython.cast(PackedTensor, value).value(self, history or current().grad_enabled)
         if isinstance(value, SavedTuple):
             return cython.cast(SavedTuple, value).value(self)
         return value
@@ -273,16 +276,20 @@ class OpNode(Node):
                 results[0] = call_rest(plan.formulas[0], grad, values, 0)
             return None
         if plan.joint is not None:
-            needs: list = [self.next_node(i) is not None and (i > 62 or (wanted >> i) & 1 != 0) for i in range(self.edges)]
-            if True not in needs:
-                return None
-            for i, result in enumerate(call_rest2(plan.joint, grad, tuple(needs), values, 0)):
-                results[i] = result
+            needs: tuple = new_tuple(self.edges)
+            needed: cython.bint = False
+            for i in range(self.edges):
+                need: cython.bint = self.next_node(i) is not None and (i > 62 or (wanted >> i) & 1 != 0)
+                put_item(needs, i, need)
+                needed |= need
+            if needed:
+                for i, result in enumerate(call_rest2(plan.joint, grad, as_tuple(needs), values, 0)):
+                    results[i] = result
             return None
         for i in plan.order:
             if plan.active & wanted & (cython.cast(cython.longlong, 1) << i):
-                needed = [values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])]
-                results[i] = call_rest(plan.formulas[i], grad, needed, 0)
+                saved = [values[plan.slots[MOST_NEEDED * i + k]] for k in range(plan.count[i])]
+                results[i] = call_rest(plan.formulas[i], grad, saved, 0)
         return None
 
     def saved_in(self, slot):

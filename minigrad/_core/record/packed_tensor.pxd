@@ -15,7 +15,7 @@ cdef class PackedTensor:
     cdef Meta meta      # of the tensor that was packed
     cdef object unlike  # that of another one that was unpacked
 
-    cdef object value(self, Node owner)
+    cdef object value(self, Node owner, bint history)
 
 cdef object unpack_error(object packed_tensor, Node node, object error)
 cdef object inference_save_error(TensorBase tensor)

@@ -13,10 +13,8 @@ There is no version check: only the hook knows what is in the packed object.
 Mirrors the hooks of ``torch/csrc/autograd/saved_variable.cpp`` and ``python_saved_variable_hooks.cpp``.
 """
 
-import weakref
-
 import cython
-from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
+from cython.cimports.minigrad._core.graph.accumulate_grad import AccumulateGrad, gradient_edge, share_accumulator
 from cython.cimports.minigrad._core.graph.capi import call1
 from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, wrap
@@ -35,12 +33,13 @@ NOT_AN_OUTPUT = cython.declare(cython.int, Source.NOT_AN_OUTPUT)
 
 
 @cython.binding(False)
+@cython.freelist(1024)
 @cython.cclass
 class PackedTensor:
     """A saved tensor, packed. `output` is its output number if the node itself produced it, else NOT_AN_OUTPUT."""
 
-    def value(self, owner):
-        """Unpack the tensor. `owner` is the node that saved it."""
+    def value(self, owner, history):
+        """Unpack the tensor. `owner` is the node that saved it. Without `history` it need not get its place in the graph."""
         if switches.recording:
             pending = switches.note("unpack", owner, {"hook": self.unpack})
             data = call1(self.unpack, self.data)
@@ -55,6 +54,8 @@ class PackedTensor:
         source = cython.cast(TensorBase, data)
         if source._meta is not self.meta and (source._meta.shape != self.meta.shape or source._meta.dtype is not self.meta.dtype):
             self.unlike = source._meta      # not yet an error: the formula may still work. See OpNode.explain_error
+        if not history and self.dual is None:
+            return source
         if not (self.leaf or self.node is not None or self.output != NOT_AN_OUTPUT or source._node is not None
                 or source._leaf_requires_grad or self.dual is not None):
             return source
@@ -69,7 +70,7 @@ class PackedTensor:
         elif self.leaf:
             tensor._leaf_requires_grad = True
             if self.node is not None:       # None for a view, made under no_grad, of a tensor that requires a gradient
-                tensor.extras().accumulator = weakref.ref(self.node)
+                share_accumulator(tensor, cython.cast(AccumulateGrad, self.node))
         else:
             tensor._node = self.node
             tensor._output_number = self.number
@@ -82,11 +83,13 @@ def pack_tensor(tensor, pack, unpack, output, state, shown=None):
         raise inference_save_error(tensor)
     version = tensor.version()
     grad_enabled, inference, forward = state.grad_enabled, state.inference, state.forward_enabled
-    state.set_modes(False, inference, forward)
+    state.grad_enabled = False          # no other field of the State depends on it
     try:
         data = call1(pack, tensor if shown is None else shown)
     finally:
-        state.set_modes(grad_enabled, inference, forward)
+        if state.inference != inference or state.forward_enabled != forward:        # the hook has changed them
+            state.set_modes(grad_enabled, inference, forward)
+        state.grad_enabled = grad_enabled
     if tensor.version() != version:
         raise AutogradError(
             "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "

@@ -69,7 +69,7 @@ class SavedTuple:
     def value(self, owner):
         """The values as a tuple; tensors are unpacked and checked."""
         return tuple([cython.cast(SavedTensor, item).value(owner, False) if isinstance(item, SavedTensor)
-                      else cython.cast(PackedTensor, item).value(owner) if isinstance(item, PackedTensor)
+                      else cython.cast(PackedTensor, item).value(owner, True) if isinstance(item, PackedTensor)
                       else item for item in self.items])
 
 
@@ -212,5 +212,5 @@ class SavedTensors(Node):
 
     def unpack(self):
         """The tensors. Raises `RuntimeError` if one has been modified since it was saved."""
-        return [cython.cast(PackedTensor, x).value(self) if isinstance(x, PackedTensor)
+        return [cython.cast(PackedTensor, x).value(self, True) if isinstance(x, PackedTensor)
                 else cython.cast(SavedTensor, x).value(self, True) for x in self.saved]

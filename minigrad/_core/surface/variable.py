@@ -17,7 +17,7 @@ from collections import deque
 
 import cython
 import numpy as np
-from cython.cimports.minigrad._core.graph.accumulate_grad import choose_grad_dtype, gradient_edge, gradient_meta
+from cython.cimports.minigrad._core.graph.accumulate_grad import choose_grad_dtype, forget_accumulator, gradient_edge, gradient_meta
 from cython.cimports.minigrad._core.graph.capi import inherit_dealloc
 from cython.cimports.minigrad._core.graph.handle import Hooks, add_hook
 from cython.cimports.minigrad._core.graph.metadata import DType, Meta, meta_of
@@ -322,8 +322,8 @@ class Variable(Operators):
         if (self._leaf_requires_grad or self._node is not None) and not source._meta.dtype.differentiable:
             raise AutogradError("MG-E115", "data set to a tensor that requires gradients must be floating point or complex dtype",
                                 found=source._meta.dtype.name)
-        if self._extra is not None and not self._meta.fits(source._meta):
-            self._extra.accumulator = None      # it expects gradients of the old shape, dtype and device
+        if not self._meta.fits(source._meta):
+            forget_accumulator(self)        # it expects gradients of the old shape, dtype and device
         self._array = source._array
         self._meta = source._meta
         self._inference = self._inference and source._inference

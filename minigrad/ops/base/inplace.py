@@ -48,17 +48,21 @@ def check_operand(name, other):
 
 def binary_method(rule, name):
     """Make the in-place method of a rule with two operands: ``x.mul_(y)``."""
+    primitive = rule.op
+
     def method(self, other: Tensor | Number) -> Tensor:
-        return apply_inplace(rule.op, self, (check_operand(name, other),))
+        return apply_inplace(primitive, self, (check_operand(name, other),))
     return method
 
 
 def unary_method(rule):
     """Make the in-place method of a rule with one operand: ``x.exp_()``."""
+    primitive = rule.op
+
     def method(self) -> Tensor:
         if rule is selection.Abs and self.dtype.is_complex:
             raise DtypeError("MG-E203", "In-place abs is not supported for complex tensors.", fix="x.abs() gives a real tensor")
-        return apply_inplace(rule.op, self, ())
+        return apply_inplace(primitive, self, ())
     return method
 
 

@@ -293,12 +293,12 @@ def add_tangents(parts) -> Any:
 
 def unary_function(rule):
     """Make the public function of an elementwise op on one tensor. It takes the docstring of the rule."""
-    name = rule.op.name
+    primitive, name = rule.op, rule.op.name
 
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if out is not None:
             return into(out, function, input)
-        return unary(rule.op, tensor_argument(name, input))
+        return unary(primitive, tensor_argument(name, input))
     return named(function, name, rule.__doc__)
 
 
