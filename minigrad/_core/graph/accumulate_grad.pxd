@@ -17,4 +17,4 @@ cdef object choose_grad_dtype(TensorBase leaf, DType dtype)
 
 cdef extern from "accumulators.h":
     void keep_accumulators "mg_keep_accumulators"(type cls)
-    AccumulateGrad allocate_accumulator "mg_allocate_accumulator"(type cls, object empty)
+    AccumulateGrad allocate_accumulator "mg_allocate_accumulator"(type cls)

@@ -188,7 +188,6 @@ def lock_accumulation(node: AccumulateGrad) -> object:
     return node.lock
 
 
-_EMPTY = cython.declare(tuple, ())
 keep_accumulators(AccumulateGrad)
 
 
@@ -303,7 +302,7 @@ def find_accumulator(leaf):
 @cython.cfunc
 def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     """Make the node for `leaf`. If another thread has made one meanwhile, return that."""
-    node: AccumulateGrad = allocate_accumulator(AccumulateGrad, _EMPTY)
+    node: AccumulateGrad = allocate_accumulator(AccumulateGrad)
     extra = leaf.extras()
     node.variable = leaf
     node.meta = gradient_meta(leaf)
