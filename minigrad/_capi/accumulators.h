@@ -45,12 +45,12 @@ static inline void mg_keep_accumulators(PyTypeObject *cls) { (void)cls; }
 #endif
 
 /* An AccumulateGrad without a leaf. */
-static inline PyObject *mg_allocate_accumulator(PyTypeObject *cls, PyObject *empty) {
+static inline PyObject *mg_allocate_accumulator(PyTypeObject *cls) {
 #ifndef MINIGRAD_PLAIN_MEMORY
     PyObject *o = mg_revive(&mg_accumulators, mg_node_link);
     if (o) return o;
 #endif
-    return cls->tp_new(cls, empty, NULL);
+    return mg_new(cls->tp_new, (PyObject *)cls);
 }
 
 #endif

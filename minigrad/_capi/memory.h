@@ -8,6 +8,13 @@
 
 #include "internals.h"
 
+/* An instance of `cls` by `new`, the tp_new of a class of Cython's, without a call of __new__ or __init__. */
+static inline PyObject *mg_new(newfunc new, PyObject *cls) {
+    PyObject *none = PyTuple_New(0), *o = none ? new((PyTypeObject *)cls, none, NULL) : NULL;
+    Py_XDECREF(none);
+    return o;
+}
+
 /* Without a GIL, and in builds of Python that list all objects, Python's own ways are left alone. */
 #if defined(MINIGRAD_PLAIN) || defined(Py_GIL_DISABLED) || defined(Py_TRACE_REFS)
 #define MINIGRAD_PLAIN_MEMORY
@@ -16,16 +23,28 @@
 #ifndef MINIGRAD_PLAIN_MEMORY
 /* Dead objects of a class: 160 MB of nodes, 112 MB of tensors. A page that is mapped again takes as long as ten new ops. */
 #define MG_MOST_KEPT (1 << 20)
+#define MG_PAGES (1 << 14)
+#define MG_PAGE_BITS 14                     /* 16384 bytes: a hundred nodes, a pool of Python's allocator */
 #define MG_DEEPEST 50
 #define MG_COUNTED 16
 #define MG_GROWTH 1024
 #define MG_HEAD (2 * sizeof(uintptr_t))     /* the links to the neighbours in the collector's list */
 
-/* Dead objects of a class, and those that have to wait until they are freed. Both are lists: each object has a link to the next. The
-   link is its field for weak references, of which a dead object has none. */
+/* Dead objects of a class, and those that have to wait until they are freed. Both are in lists: each object has a link to the next. The
+   link is its field for weak references, of which a dead object has none.
+
+   There is a list of dead objects for each page of memory (distant pages may share one), and a list of the pages that have any. So
+   the nodes of the next graph are made page by page. With a single list they would be made in the order in which the last graph was
+   freed, which is another one unless it was a chain, and each step of the engine would wait for a distant page. */
+typedef struct mg_page {
+    PyObject *dead;
+    struct mg_page *next;
+} mg_page;
 typedef struct {
     int count, depth;
-    PyObject *kept, *waiting;
+    PyObject *waiting;
+    mg_page *first;
+    mg_page pages[MG_PAGES];
 } mg_memory;
 typedef PyObject **mg_link(PyObject *);
 
@@ -42,8 +61,10 @@ static inline void mg_push(PyObject **list, PyObject *o, mg_link *link) {
 
 /* A dead object, alive again with a reference count of one, or NULL if there is none. Its fields are those of a new object. */
 static inline PyObject *mg_revive(mg_memory *memory, mg_link *link) {
-    if (!memory->kept) return NULL;
-    PyObject *o = mg_unlink(&memory->kept, link);
+    mg_page *page = memory->first;
+    if (!page) return NULL;
+    PyObject *o = mg_unlink(&page->dead, link);
+    if (!page->dead) memory->first = page->next;
     memory->count--;
     Py_SET_REFCNT(o, 1);
     PyObject_GC_Track(o);
@@ -51,7 +72,12 @@ static inline PyObject *mg_revive(mg_memory *memory, mg_link *link) {
 }
 static inline int mg_keep(mg_memory *memory, PyObject *o, mg_link *link) {
     if (memory->count == MG_MOST_KEPT) return 0;
-    mg_push(&memory->kept, o, link);
+    mg_page *page = &memory->pages[((uintptr_t)o >> MG_PAGE_BITS) & (MG_PAGES - 1)];
+    if (!page->dead) {
+        page->next = memory->first;
+        memory->first = page;
+    }
+    mg_push(&page->dead, o, link);
     memory->count++;
     return 1;
 }

@@ -55,13 +55,13 @@ static inline void mg_keep_nodes(PyTypeObject *cls) { (void)cls; }
 #endif
 
 /* A node without edges, of the class `cls`, a `named_subclass` of `base`. */
-static inline PyObject *mg_allocate_node(PyTypeObject *base, PyObject *cls, PyObject *empty) {
+static inline PyObject *mg_allocate_node(PyTypeObject *base, PyObject *cls) {
 #ifndef MINIGRAD_PLAIN_MEMORY
     PyObject *o = mg_revive(&mg_nodes, mg_node_link);
 #else
     PyObject *o = NULL;
 #endif
-    if (!o) o = base->tp_new(base, empty, NULL);
+    if (!o) o = mg_new(base->tp_new, (PyObject *)base);
     if (o) mg_change_class(o, cls);
     return o;
 }

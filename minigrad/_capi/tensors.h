@@ -96,12 +96,12 @@ static inline void mg_keep_instances(PyObject *cls) { (void)cls; }
 #endif
 
 /* `mg_allocate` for tensors, of which those of the kept class are made of dead ones. */
-static inline PyObject *mg_allocate_tensor(PyTypeObject *base, PyObject *cls, PyObject *empty) {
+static inline PyObject *mg_allocate_tensor(PyTypeObject *base, PyObject *cls) {
 #ifndef MINIGRAD_PLAIN_MEMORY
     PyObject *o = cls == (PyObject *)mg_tensor_class ? mg_revive(&mg_tensors, mg_tensor_link) : NULL;
     if (o) return o;
 #endif
-    return (mg_bare_new ? mg_bare_new : base->tp_new)((PyTypeObject *)cls, empty, NULL);
+    return mg_new(mg_bare_new ? mg_bare_new : base->tp_new, cls);
 }
 
 #endif

@@ -234,3 +234,16 @@ def test_a_subclass_of_accumulators():
     gc.collect()
     x = mg.ones(2, requires_grad=True)
     assert type(accumulator_of(x)) is cls
+
+
+@pytest.mark.skipif(_pure.mode() != "compiled" or FREE, reason="only then are nodes made of dead ones")
+@needs("memory")
+def test_the_next_graph_lies_page_by_page():
+    """In whatever order a graph was freed, the nodes of the next one lie together: see `mg_page` in _capi/memory.h."""
+    import random
+    x = mg.tensor(1.0, requires_grad=True)
+    scattered = [x * 2 for _ in range(20_000)]
+    random.Random(0).shuffle(scattered)
+    scattered.clear()
+    places = [id(y.grad_fn) >> 14 for y in [x * 2 for _ in range(10_000)]]
+    assert sum(a != b for a, b in zip(places, places[1:])) < 1000

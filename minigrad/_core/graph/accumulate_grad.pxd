@@ -25,4 +25,4 @@ cdef extern from "accumulators.h":
     void set_accumulator "mg_set_accumulator"(AutogradMeta extra, object node)
     void leave_leaf "mg_leave_leaf"(AccumulateGrad node)
     void keep_accumulators "mg_keep_accumulators"(type cls)
-    AccumulateGrad allocate_accumulator "mg_allocate_accumulator"(type cls, object empty)
+    AccumulateGrad allocate_accumulator "mg_allocate_accumulator"(type cls)

@@ -201,7 +201,6 @@ def lock_accumulation(node: AccumulateGrad) -> object:
     return node.lock
 
 
-_EMPTY = cython.declare(tuple, ())
 keep_accumulators(AccumulateGrad)
 
 
@@ -332,7 +331,7 @@ def share_accumulator(leaf, node):
 @cython.cfunc
 def new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     """Make the node for `leaf`. If another thread has made one meanwhile, return that."""
-    node: AccumulateGrad = allocate_accumulator(AccumulateGrad, _EMPTY)
+    node: AccumulateGrad = allocate_accumulator(AccumulateGrad)
     extra = leaf.extras()
     node.variable = leaf
     node.meta = gradient_meta(leaf)

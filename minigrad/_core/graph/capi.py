@@ -146,7 +146,7 @@ def named_subclass(base, name):
                                       "__init_subclass__": classmethod(refuse_subclass)})
 
 
-def allocate_node(base, cls, empty):
+def allocate_node(base, cls):
     """A node of the class `cls`, from `named_subclass`."""
     return object.__new__(cls)
 
@@ -155,7 +155,7 @@ def keep_nodes(cls):
     """Make the instances of `cls` from dead ones. Interpreted, there is nothing to do."""
 
 
-def allocate_accumulator(cls, empty):
+def allocate_accumulator(cls):
     """An AccumulateGrad without a leaf."""
     return cls()
 
@@ -238,7 +238,9 @@ def allocate(base, cls, empty):
     return object.__new__(cls)
 
 
-allocate_tensor = allocate
+def allocate_tensor(base, cls):
+    """A tensor of the class `cls` without fields."""
+    return object.__new__(cls)
 
 
 def fill_new_instances(base, filler):

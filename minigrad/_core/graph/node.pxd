@@ -61,4 +61,4 @@ cdef extern from "nodes.h":
     void count_seldom "mg_count_seldom"(type cls)
     void show_less "mg_show_less"(type cls)
     void keep_nodes "mg_keep_nodes"(type cls)
-    object allocate_node "mg_allocate_node"(type base, object cls, object empty)
+    object allocate_node "mg_allocate_node"(type base, object cls)

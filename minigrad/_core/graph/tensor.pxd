@@ -54,6 +54,6 @@ cdef TensorBase alias(TensorBase source)
 cdef object make_tensor(object cls, object array, Meta meta)
 
 cdef extern from "tensors.h":
-    object allocate_tensor "mg_allocate_tensor"(type base, object cls, object empty)
+    object allocate_tensor "mg_allocate_tensor"(type base, object cls)
     void fill_new_instances "mg_fill_new_instances"(type base, object filler)
     void keep_instances "mg_keep_instances"(object cls)

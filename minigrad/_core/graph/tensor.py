@@ -151,7 +151,6 @@ def clear_tensor(tensor):
 fill_new_instances(TensorBase, clear_tensor)
 if not cython.compiled:
     globals()["TensorBase"] = check_methods(TensorBase)
-_EMPTY = cython.declare(tuple, ())
 _tensor_class = cython.declare(object, TensorBase)
 _parameter_class = cython.declare(object, TensorBase)
 
@@ -194,7 +193,7 @@ def make_tensor(cls, array, meta):
 
     Raises `TypeError` if `cls` is not a subclass of `TensorBase`.
     """
-    tensor = cython.cast(TensorBase, allocate_tensor(TensorBase, check_subclass(cls), _EMPTY))
+    tensor = cython.cast(TensorBase, allocate_tensor(TensorBase, check_subclass(cls)))
     if not cython.compiled:
         tensor.clear()
     tensor._array = array
@@ -204,7 +203,7 @@ def make_tensor(cls, array, meta):
 
 def wrap(array, meta):
     """Return a tensor without history around `array`, which `meta` describes."""
-    tensor = cython.cast(TensorBase, allocate_tensor(TensorBase, _tensor_class, _EMPTY))
+    tensor = cython.cast(TensorBase, allocate_tensor(TensorBase, _tensor_class))
     if not cython.compiled:
         tensor.clear()
     tensor._array = array

@@ -348,7 +348,6 @@ def all_undefined(grads):
 
 # ---- making a node ------------------------------------------------------------------------------------
 
-_EMPTY = cython.declare(tuple, ())
 _classes = {}       # name -> subclass of OpNode
 keep_nodes(OpNode)
 
@@ -367,7 +366,7 @@ use_node_class(node_class)
 @cython.nonecheck(False)
 def new_node(plan, state, meta):
     """Make a node for `plan`, without edges. `meta` describes the first output of its op."""
-    node: OpNode = allocate_node(OpNode, plan.node_class, _EMPTY)
+    node = cython.cast(OpNode, allocate_node(OpNode, plan.node_class))
     if not cython.compiled:
         clear_node(node)
     node.plan = plan
