@@ -8,7 +8,7 @@ import numpy as np
 
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, gapless, new_like
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels import numpy_ref
@@ -95,9 +95,14 @@ cdef inline object unary(int op, object x, str twin):
 
 cdef object loop_over(const mg_unary *loops, object x, str twin):
     cdef int kind = easy(x)
-    if kind < 0:
-        return getattr(numpy_ref, twin)(x)
-    return run_unary(loops[kind], <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
+    cdef ndarray block
+    if kind >= 0:
+        return run_unary(loops[kind], <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
+    kind = kind_of(x)
+    if kind >= 0:           # a transposed array, or a view with gaps
+        block = gapless(<ndarray>x)
+        return run_unary(loops[kind], block, new_like(block, typenum(block)))
+    return getattr(numpy_ref, twin)(x)
 
 
 cdef object run_unary(mg_unary loop, ndarray x, ndarray z):
@@ -169,7 +174,7 @@ def mish_backward(g, x):
 
 
 def pow(x, y):
-    if (type(y) is int or type(y) is float) and easy(x) >= 0:
+    if (type(y) is int or type(y) is float) and kind_of(x) >= 0:
         if y == 2:
             return unary(MG_U_square, x, None)
         if y == 3:
@@ -260,7 +265,7 @@ def i1(x):
 
 
 def clamp(x, low, high):
-    if easy(x) < 0 or (low is None and high is None):
+    if kind_of(x) < 0 or (low is None and high is None):
         return numpy_ref.clamp(x, low, high)
     z = x if low is None else binary(MG_B_maximum, x, low, "maximum")
     return z if high is None else binary(MG_B_minimum, z, high, "minimum")

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.broadcast cimport apart
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, row_major_copy
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -98,11 +98,7 @@ cdef ndarray copy_of(ndarray a):
         z = fresh(ndim(a), dims(a), typenum(a))
         copy_rows(data(z), data(a), size(a), item_size(kind))
         return z
-    if size(a) > SMALL or not is_real(a) or not has_flags(a, cnp.NPY_ARRAY_ALIGNED):
-        return cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
-    z = fresh(ndim(a), dims(a), typenum(a))
-    walk(ndim(a), dims(a), data(z), strides(z), data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
-    return z
+    return row_major_copy(a) if of_numbers(a) else cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
 
 
 cdef void copy_rows(char *to, char *origin, npy_intp n, int width) noexcept:

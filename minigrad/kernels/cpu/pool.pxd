@@ -6,6 +6,8 @@ from minigrad.kernels.cpu.common cimport MOST_DIMS, Reduction, by_rows, dims, di
 cdef ndarray fresh(int nd, npy_intp *dims, int kind)
 cdef void recycle(object x) noexcept
 cdef ndarray row_major_copy(ndarray x)
+cdef ndarray gapless(ndarray x)
+cdef ndarray new_like(ndarray x, int type)
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)
 
 

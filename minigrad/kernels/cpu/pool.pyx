@@ -45,6 +45,9 @@ cdef extern from "internals.h":
     void reshape "mg_reshape"(ndarray x, int nd, npy_intp *shape) noexcept
     int set_base "mg_set_base"(ndarray view, object x) except -1
 
+cdef extern from "numpy/arrayobject.h":
+    object new_like_array "PyArray_NewLikeArray"(ndarray, cnp.NPY_ORDER, cnp.dtype, int)
+
 cdef extern from "tile_copy.h":
     bint copy_to_rows "mg_copy_to_rows"(int, const npy_intp *, char *, const char *, const npy_intp *, npy_intp) nogil
 
@@ -255,5 +258,29 @@ cdef ndarray row_major_copy(ndarray x):
     if not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
         return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
     z = fresh_any(ndim(x), dims(x), typenum(x))
-    return z if copy_to_rows(ndim(x), dims(x), data(z), data(x), strides(x), cnp.PyArray_ITEMSIZE(x)) \
-        else cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
+    cdef int nd = ndim(x)
+    cdef char *to = data(z)
+    cdef npy_intp item = cnp.PyArray_ITEMSIZE(x)
+    cdef bint done
+    if size(x) <= SMALL:
+        done = copy_to_rows(nd, dims(x), to, data(x), strides(x), item)
+    else:
+        with nogil:
+            done = copy_to_rows(nd, dims(x), to, data(x), strides(x), item)
+    return z if done else cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
+
+
+cdef ndarray new_like(ndarray x, int type):
+    """An array with the shape of x, and with its dimensions in the same order in memory."""
+    return new_like_array(x, cnp.NPY_KEEPORDER, cnp.PyArray_DescrFromType(type), 0)
+
+
+cdef ndarray gapless(ndarray x):
+    """x, if its elements are all of a block of memory, in any order of dimensions; else a copy that is. For functions of each element."""
+    cdef ndarray z = new_like(x, typenum(x))
+    cdef int i
+    for i in range(ndim(x)):
+        if dims(x)[i] != 1 and strides(x)[i] != strides(z)[i]:
+            copy_into(z, x)
+            return z
+    return x

@@ -13,9 +13,9 @@ more, most of them to switch off its warnings. (PyUFuncObject is part of NumPy's
 import numpy as np
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow
-from minigrad.kernels.cpu.broadcast cimport loop_fits
+from minigrad.kernels.cpu.broadcast cimport kind_of, loop_fits
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -201,9 +201,13 @@ cdef void call_loop(int op, int kind, char *x, char *z, npy_intp n) noexcept nog
 
 cdef object function(int op, object x, str twin):
     cdef int kind = easy(x)
-    if kind < 0:
-        return getattr(numpy_ref, twin)(x)
-    return run_function(op, kind, <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
+    cdef ndarray block
+    if kind >= 0:
+        return run_function(op, kind, <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
+    if kind_of(x) >= 0:     # a transposed array, or a view with gaps
+        block = gapless(<ndarray>x)
+        return run_function(op, kind_of(x), block, new_like(block, typenum(block)))
+    return getattr(numpy_ref, twin)(x)
 
 
 cdef object run_function(int op, int kind, ndarray x, ndarray z):
