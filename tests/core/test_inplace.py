@@ -123,6 +123,24 @@ def test_node(m, name, write):
     assert x.grad_fn.name().endswith(name) and x.grad_fn.next_functions[0][0] is old and x._version == 1
 
 
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 1), (1, 1), ()], ids=str)
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "atan2"])
+def test_operand_that_broadcasts(m, name, shape):
+    """The numbers, the gradients and the node are those of the out-of-place op."""
+    found = []
+    for in_place in (True, False):
+        x = (m.arange(6.) + 1).reshape(2, 3).requires_grad_()
+        n = 1
+        for size in shape:
+            n *= size
+        y = (m.arange(float(n)) + 2).reshape(shape).requires_grad_()
+        z = getattr(x * 1, name + "_" * in_place)(y)
+        node = type(z.grad_fn).__name__
+        (z * (m.arange(6.).reshape(2, 3) + 1)).sum().backward()
+        found.append((z.tolist(), x.grad.tolist(), y.grad.tolist(), tuple(y.grad.shape), node))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("part, through_a_view", [
     (slice(None), False), (slice(0, 3), False), (slice(0, 9), False), (slice(-3, None), True), (slice(1, None), True),
     (slice(None, -1), True)])

@@ -85,11 +85,12 @@ def test_add_in_place_spreads_the_second_operand(x, y, dtype):
     expected = a + b
     CPU.add_(a, b)
     np.testing.assert_array_equal(a, expected)
-    CPU.sub.in_place(a, b, a)
-    np.testing.assert_array_equal(a, expected - b)
-    columns = np.empty(a.shape[::-1], dtype).T
-    CPU.mul.in_place(a, b, columns)
-    np.testing.assert_array_equal(columns, a * b)
+    if IN_PLACE:        # compiled
+        CPU.sub.in_place(a, b, a)
+        np.testing.assert_array_equal(a, expected - b)
+        columns = np.empty(a.shape[::-1], dtype).T
+        CPU.mul.in_place(a, b, columns)
+        np.testing.assert_array_equal(columns, a * b)
 
 
 def test_add_in_place_of_a_part_of_itself():

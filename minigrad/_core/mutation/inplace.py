@@ -18,8 +18,8 @@ import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
 from cython.cimports.minigrad._core.graph.broadcasting import broadcast_shape
-from cython.cimports.minigrad._core.graph.capi import call2, call3, is_c_contiguous, recycle, reference_count
-from cython.cimports.minigrad._core.graph.metadata import DType, dtype_of
+from cython.cimports.minigrad._core.graph.capi import call2, call3, has_shape, is_c_contiguous, recycle, reference_count
+from cython.cimports.minigrad._core.graph.metadata import DType, Meta, dtype_of
 from cython.cimports.minigrad._core.graph.node import Node
 from cython.cimports.minigrad._core.graph.tensor import wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
@@ -151,7 +151,9 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         y = others[0]
         if isinstance(y, TensorBase):
             x = y
-            if x._meta is not target._meta or (x is not target and x._counter is not None and x._counter is target._counter):
+            if x._meta is not target._meta and not spreads_over(x._meta, target._meta):
+                return False
+            if x is not target and x._counter is not None and x._counter is target._counter:
                 return False
         elif type(y) is not float and type(y) is not int:
             return False
@@ -186,6 +188,19 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
 
 
 @cython.cfunc
+def spreads_over(meta: Meta, target: Meta) -> cython.bint:
+    """Whether a tensor with `meta` has the dtype and the device of `target`, and broadcasts to its shape."""
+    i: cython.Py_ssize_t
+    lead: cython.Py_ssize_t = target.ndim - meta.ndim
+    if meta.dtype is not target.dtype or meta.device is not target.device or lead < 0:
+        return False
+    for i in range(meta.ndim):
+        if meta.shape[i] != 1 and meta.shape[i] != target.shape[lead + i]:
+            return False
+    return True
+
+
+@cython.cfunc
 def general_inplace(op: Primitive, target: TensorBase, others: tuple, state: State) -> object:
     """Run any op in place, on any operands."""
     args: tuple = (target, *others)
@@ -194,8 +209,8 @@ def general_inplace(op: Primitive, target: TensorBase, others: tuple, state: Sta
     mask: cython.longlong = 0
     recorded: cython.bint = False
     geometry: tuple = None
-    edges = []
-    numbers = []
+    edges: list = None
+    numbers: list = None
     if state.grad_enabled and op.differentiable and target._meta.dtype.differentiable:
         for i in range(len(inputs)):
             if isinstance(inputs[i], TensorBase):
@@ -204,6 +219,7 @@ def general_inplace(op: Primitive, target: TensorBase, others: tuple, state: Sta
         geometry = check_inplace(target)
     check_memory(target)
     if recorded:
+        edges, numbers = [], []
         for i in range(len(inputs)):
             edge = gradient_edge(inputs[i]) if isinstance(inputs[i], TensorBase) else None
             if edge is not None:
@@ -269,8 +285,8 @@ def write_result(op: Primitive, target: TensorBase, array, args: tuple, node: Op
 def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
     """Compute the new numbers in a new array. Raises if they cannot replace the numbers of `target`.
 
-    If a kernel can write directly into `target`, return that kernel instead: `op.write`; or, for operands of one dtype on a GPU,
-    the elementwise kernel.
+    For operands of one floating point dtype, return the kernel instead, if it can write directly into `target`; and so, if it can,
+    `op.write`.
     """
     kernels = target._meta.backend.kernels
     first: TensorBase = target
@@ -291,16 +307,16 @@ def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
         if shape != target._meta.shape:
             raise size_error(target, shape)
         kernel = target._meta.backend.table[op.kernel]
-        if (type(target._array) is not ndarray and target._meta.backend.in_place[op.kernel] is not None
-                and all_have_dtype(args, dtype)):
-            return target._meta.backend.in_place[op.kernel]
+        in_place = target._meta.backend.in_place[op.kernel]
+        if in_place is not None and (dtype.is_floating_point or type(target._array) is not ndarray) and all_have_dtype(args, dtype):
+            return in_place
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
         return kernel(*arrays)
     if op.write is not None and not reads_storage(args, target):
         return op.write
     array = op.forward(kernels, *[to_kernel_argument(x) for x in args])
-    if array.shape != target._meta.shape:
+    if not (has_shape(array, target._meta.shape) if type(array) is ndarray else array.shape == target._meta.shape):
         raise size_error(target, array.shape)
     if op.result is None and not op.rule.casts:
         check_cast(dtype_of(array), target)

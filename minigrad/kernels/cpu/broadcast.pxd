@@ -11,7 +11,7 @@ cdef enum:
 
 cdef object spread(const mg_binary *loops, int kind, object x, object y, ndarray z)
 cdef bint apart(ndarray x, ndarray y) noexcept
-cdef bint loop_fits(object x, object out, int kind) noexcept
+cdef bint fits_apart(object x, object out, int kind) noexcept
 cdef bint spreads_over(ndarray y, ndarray out) noexcept
 
 
@@ -27,3 +27,8 @@ cdef inline int kind_of(object x) noexcept:
 cdef inline bint by_columns(ndarray x, ndarray y) noexcept:
     return (ndim(x) == ndim(y) and same_dims(dims(x), dims(y), ndim(x)) and has_flags(x, cnp.NPY_ARRAY_F_CONTIGUOUS)
             and has_flags(y, cnp.NPY_ARRAY_F_CONTIGUOUS))
+
+
+# Whether a loop may write to the row-major array `out` while it reads x: they are the same array, or have no memory in common.
+cdef inline bint loop_fits(object x, object out, int kind) noexcept:
+    return x is out or fits_apart(x, out, kind)

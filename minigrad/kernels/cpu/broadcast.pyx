@@ -140,11 +140,8 @@ cdef bint apart(ndarray x, ndarray y) noexcept:
     return x_high <= y_low or y_high <= x_low
 
 
-cdef bint loop_fits(object x, object out, int kind) noexcept:
-    """Whether a loop may write to `out` while it reads x, both row-major arrays of this kind and of one shape: they are the same
-    array, or have no memory in common."""
-    if x is out:
-        return True
+cdef bint fits_apart(object x, object out, int kind) noexcept:
+    """Whether x is a row-major array of this kind and of the shape of `out`, in other memory."""
     if easy(x) != kind or ndim(<ndarray>x) != ndim(<ndarray>out):
         return False
     return same_dims(dims(<ndarray>x), dims(<ndarray>out), ndim(<ndarray>out)) and apart(<ndarray>x, <ndarray>out)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import cython
+import numpy as np
+from cython.cimports.minigrad._core.graph.capi import is_c_contiguous
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 
 from minigrad._core.mutation.inplace import apply_inplace
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
 __all__ = ["METHODS"]
+
+ndarray = cython.declare(object, np.ndarray)
 
 
 @op("copy_", "CopyBackwards")
@@ -162,7 +167,8 @@ def copy_strided(x):
 
 def broadcasts_to(small, large):
     """Whether a tensor of shape `small` broadcasts to `large`."""
-    return len(small) <= len(large) and all(a in (1, b) for a, b in zip(small[::-1], large[::-1]))
+    lead = len(large) - len(small)
+    return lead >= 0 and all([small[i] in (1, large[lead + i]) for i in range(len(small))])
 
 
 def zero_(self) -> Tensor:
@@ -216,6 +222,8 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
 
 def unexpand(x):
     """Return `x`; if it is expanded, the tensor before the expansion. So `fill_` writes each place in memory once."""
+    if type(x._array) is ndarray and is_c_contiguous(x._array):
+        return x
     if x.numel() > 1:
         for dim, stride in enumerate(x._array.strides):
             if stride == 0 and x.shape[dim] > 1:
