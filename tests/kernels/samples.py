@@ -344,6 +344,10 @@ for _shape in ((3, 3), (2, 3, 3), (0, 0), (0, 2, 2), (70, 70)):
         sample("eigh eigvalsh", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX), after=lambda x, u=_flag: (x, u))
         sample("solve_triangular", f"{_shape} {_flag}", _shape, (*_shape[:-1], 2), dtypes=(*FLOATS, *COMPLEX),
                after=lambda x, y, u=_flag: (x, y, u, not u))
+for _flag in (False, True):
+    sample("solve_triangular", f"large, zeros on the diagonal {_flag}", (130, 130), (130, 3), dtypes=FLOATS,
+           after=lambda x, y, u=_flag: (np.where(np.arange(130) % 50 == 0, 0, x / 10).astype(x.dtype) + 2 * (np.arange(130) % 50 > 0)
+                                        * np.eye(130, dtype=x.dtype), y, u, False))
 sample("solve", "broadcast", (2, 1, 3, 3), (4, 3, 2), dtypes=(*FLOATS, *COMPLEX))
 for _shape in ((3, 3), (2, 4, 3), (2, 5), (0, 3), (3, 0)):
     for _mode in ("reduced", "complete", "r"):
