@@ -17,7 +17,7 @@ ROOT = Path(minigrad.__file__).parent
 PAIRS = sorted(p for p in ROOT.rglob("*.pxd") if p.with_suffix(".py").exists() and p.read_text().strip()
                and p.name != "capi.pxd")       # capi.pxd declares C code: see test_c_twins
 FUNCTION = re.compile(r"(?:cdef|cpdef)\s+(?:inline\s+)?(?:(?P<type>[\w ]+?[\s*]+))?(?P<name>\w+)\((?P<args>[^)]*)\)")
-FIELD = re.compile(r"cdef\s+(?:public\s+|readonly\s+)?(?P<type>[\w ]+?(?:\[\d+\])?)\s+(?P<names>\w+(?:\s*,\s*\w+)*)$")
+FIELD = re.compile(r"cdef\s+(?:public\s+|readonly\s+)?(?P<type>[\w ]+?(?:\[\d+\])?)\s+\*?(?P<names>\w+(?:\s*,\s*\w+)*)$")
 
 
 def declared(path):

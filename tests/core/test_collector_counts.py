@@ -211,7 +211,8 @@ def test_fields_of_accumulators_start_empty():
         assert died() is None and of_node() is None
         z = mg.ones((), requires_grad=True)
         node = accumulator_of(z)
-        assert node.variable is z and node.metadata == {} and weakref.getweakrefs(node) == [weakref.ref(node)]
+        assert node.variable is z and node.metadata == {}
+        assert len(weakref.getweakrefs(node)) == (_pure.mode() == "interpreted")        # the leaf's: Note [A leaf and its node]
         (z * 5).backward()
         assert z.grad.item() == 5 and node.next_functions == ()
 
