@@ -272,7 +272,9 @@ cdef ndarray row_major_copy(ndarray x):
 
 cdef ndarray new_like(ndarray x, int type):
     """An array with the shape of x, and with its dimensions in the same order in memory."""
-    return new_like_array(x, cnp.NPY_KEEPORDER, cnp.PyArray_DescrFromType(type), 0)
+    cdef cnp.dtype dtype = cnp.PyArray_DescrFromType(type)
+    Py_INCREF(dtype)                        # new_like_array steals this reference
+    return new_like_array(x, cnp.NPY_KEEPORDER, dtype, 0)
 
 
 cdef ndarray gapless(ndarray x):
