@@ -40,6 +40,7 @@ OTHER_NAMES = {
     "PyTorch saves what its formula does not read, or what can be had from the rest": (
         "DivBackward2", "MeanBackward", "SqueezeBackward", "ScatterReduceBackward0", "LinalgSvdBackward0", "ComplexBackward0"),
     "the shape is saved if something was expanded": ("ExpandBackward0",),
+    "one value written by a mask is a masked fill": ("IndexPutBackward0",),
     "our derivative is a more accurate formula, of other values": ("Expm1Backward0", "SpecialI1Backward0"),
     "we factorise again, or save the factors under other names": (
         "LinalgDetBackward0", "LinalgSlogdetBackward0", "LinalgSolveExBackward0", "LinalgLstsqBackward0"),

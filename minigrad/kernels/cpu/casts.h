@@ -26,10 +26,36 @@ typedef void (*mg_cast)(const void *, void *, mg_size);
     MG_CAST_LOOP(from, F, element, f64, double, (double)a)
 MG_CAST_SOURCES(MG_CASTS_FROM)
 
+/* float16 and float32, exact and rounded to even. Masks in place of branches, so that the compiler vectorises. */
+static inline uint32_t mg_bits_of(float f) { union { float f; uint32_t bits; } x = {f}; return x.bits; }
+static inline float mg_float_of(uint32_t bits) { union { uint32_t bits; float f; } x = {bits}; return x.f; }
+static inline float mg_of_half(uint16_t h) {
+    /* the exponent counts from another number; the product is exact for subnormals too */
+    const uint32_t number = mg_bits_of(mg_float_of((uint32_t)(h & 0x7fff) << 13) * 0x1p112f);
+    const uint32_t beyond = (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0;      /* infinity and nan */
+    return mg_float_of(number | beyond | (uint32_t)(h & 0x8000) << 16);
+}
+static inline uint16_t mg_to_half(float f) {
+    const uint32_t sign = mg_bits_of(f) & 0x80000000u, x = mg_bits_of(f) ^ sign, half = 0x3f000000u;
+    const uint32_t small = mg_bits_of(mg_float_of(x) + 0.5f) - half;       /* the last bit of 0.5 is that of a subnormal float16 */
+    const uint32_t even = (x >> 13) & 1, normal = (x - 0x38000000u + 0xfffu + even) >> 13;
+    const uint32_t beyond = x > 0x7f800000u ? 0x7e00u | ((x >> 13) & 0x3ff) : 0x7c00u;
+    return (uint16_t)((x >= 0x47800000u ? beyond : x < 0x38800000u ? small : normal) | sign >> 16);
+}
+MG_SIMD static void mg_cast_f16_f32(const void *x, void *z, mg_size n) {
+    for (mg_size i = 0; i < n; i++) ((float *)z)[i] = mg_of_half(((const uint16_t *)x)[i]);
+}
+MG_SIMD static void mg_cast_f32_f16(const void *x, void *z, mg_size n) {
+    for (mg_size i = 0; i < n; i++) ((uint16_t *)z)[i] = mg_to_half(((const float *)x)[i]);
+}
+
 /* [from][to]. To uint8 there is none: what a negative float becomes depends on how the compiler vectorises the loop. */
 #define MG_CASTS_ENTRY(number, from, F, element)                                                           \
     [number] = {mg_cast_##from##_bool, NULL, mg_cast_##from##_i32, mg_cast_##from##_i64, mg_cast_##from##_f32, mg_cast_##from##_f64},
-static const mg_cast mg_casts[][6] = {MG_CAST_SOURCES(MG_CASTS_ENTRY)};
+static const mg_cast mg_casts[][7] = {
+    MG_CAST_SOURCES(MG_CASTS_ENTRY)
+    [4][6] = mg_cast_f32_f16, [6] = {[4] = mg_cast_f16_f32},
+};
 
 static inline void mg_run_cast(mg_cast loop, const char *x, char *z, mg_size n, int x_size, int z_size, int threads) {
     MG_SHARED(n, loop(x + from * x_size, z + from * z_size, count))

@@ -20,7 +20,7 @@ cdef extern from "pieces.h" nogil:
 
 cdef extern from "casts.h" nogil:
     ctypedef void (*mg_cast)(const void *, void *, npy_intp)
-    const mg_cast mg_casts[6][6]
+    const mg_cast mg_casts[7][7]
     void mg_run_cast(mg_cast, const char *, char *, npy_intp, int, int, int)
 
 cdef enum:
@@ -175,7 +175,7 @@ def triu(x, diagonal):
 # The place of a dtype in the table of loops, by its type number; -1 for a dtype that is not there.
 cdef inline int cast_index(int type) noexcept:
     return (0 if type == cnp.NPY_BOOL else 1 if type == cnp.NPY_UINT8 else 2 if type == cnp.NPY_INT32 else 3 if type == cnp.NPY_INT64
-            else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64 else -1)
+            else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64 else 6 if type == NPY_HALF else -1)
 
 
 def cast(x, dtype):

@@ -254,20 +254,27 @@ def pool_bytes():
 
 cdef ndarray row_major_copy(ndarray x):
     """A copy of an array of numbers without gaps."""
-    cdef ndarray z
-    if not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
-        return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
-    z = fresh_any(ndim(x), dims(x), typenum(x))
+    z = copied(x, data(x), strides(x))
+    return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER) if z is None else z
+
+
+cdef ndarray copied(ndarray x, const char *start, const npy_intp *steps):
+    """A row-major copy of the array with the shape of x that begins at `start` and has these strides. None if x is not aligned."""
     cdef int nd = ndim(x)
-    cdef char *to = data(z)
     cdef npy_intp item = cnp.PyArray_ITEMSIZE(x)
+    cdef ndarray z
+    cdef char *to
     cdef bint done
+    if not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
+        return None
+    z = fresh_any(nd, dims(x), typenum(x))
+    to = data(z)
     if size(x) <= SMALL:
-        done = copy_to_rows(nd, dims(x), to, data(x), strides(x), item)
+        done = copy_to_rows(nd, dims(x), to, start, steps, item)
     else:
         with nogil:
-            done = copy_to_rows(nd, dims(x), to, data(x), strides(x), item)
-    return z if done else cnp.PyArray_NewCopy(x, cnp.NPY_CORDER)
+            done = copy_to_rows(nd, dims(x), to, start, steps, item)
+    return z if done else None
 
 
 cdef ndarray new_like(ndarray x, int type):

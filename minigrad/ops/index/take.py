@@ -321,7 +321,10 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     src, at, index = scatter_operands("scatter_reduce", input, dim, index, src)
     if input.ndim == 0:
         return scatter_reduce(reshape(input, 1), 0, index, src, reduce, include_self=include_self).reshape(())
-    if tuple(src.shape) != tuple(index.shape):
+    if not index.numel():       # an empty index may have any shape
+        nothing = (0,) * input.ndim
+        src, index = reshape(flatten(src)[:0], nothing), index.new_zeros(nothing)
+    elif tuple(src.shape) != tuple(index.shape):
         for d, n in enumerate(index.shape):
             src = src.narrow(d, 0, n)
     whole = input
