@@ -15,35 +15,34 @@ ctypedef fused number:
     double
     cnp.int64_t
 
-ctypedef fused wide:
-    double
-    cnp.int64_t
+
+cdef inline number joined(number before, number x, bint product) noexcept nogil:
+    return before * x if product else before + x
 
 
-cdef void scan_columns(const number *x, number *z, wide *running, Py_ssize_t n, Py_ssize_t step, Py_ssize_t width,
+cdef void scan_columns(const number *x, number *z, double *running, Py_ssize_t n, Py_ssize_t step, Py_ssize_t width,
                        bint product) noexcept nogil:
-    """Scan `width` columns together; their rows are `step` elements apart. `running` has the last row of the result."""
+    """Scan `width` columns together; their rows are `step` elements apart. For floats `running` has the last row of the result."""
     cdef Py_ssize_t r, i
     for i in range(width):
-        running[i] = <wide>x[i] if product else 0 + <wide>x[i]      # a sum begins with 0, and so is never -0
-        z[i] = <number>running[i]
+        z[i] = x[i] if product else 0 + x[i]        # a sum begins with 0, and so is never -0
+        if number is float:
+            running[i] = z[i]
     for r in range(1, n):
         x += step
         z += step
-        if product:
-            for i in range(width):
-                running[i] *= <wide>x[i]
-                z[i] = <number>running[i]
-        else:
-            for i in range(width):
-                running[i] += <wide>x[i]
-                z[i] = <number>running[i]
+        for i in range(width):
+            if number is float:
+                running[i] = joined(running[i], <double>x[i], product)
+                z[i] = <float>running[i]
+            else:
+                z[i] = joined(z[i - step], x[i], product)
 
 
-cdef void scan_rows(const number *x, number *z, wide *running, Py_ssize_t rows, Py_ssize_t n, bint product,
+cdef void scan_rows(const number *x, number *z, double *running, Py_ssize_t rows, Py_ssize_t n, bint product,
                     bint reverse) noexcept nogil:
     """Scan rows, a few in turn: the next addition of one row waits for the last one, but not for those of other rows."""
-    cdef Py_ssize_t r, k, at, first = 0, count
+    cdef Py_ssize_t r, k, at, count, first = 0, step = -1 if reverse else 1
     while first < rows:
         count = min(ROWS, rows - first)
         for k in range(count):
@@ -51,15 +50,16 @@ cdef void scan_rows(const number *x, number *z, wide *running, Py_ssize_t rows, 
         for r in range(n):
             at = first * n + (n - 1 - r if reverse else r)
             for k in range(count):
-                if product:
-                    running[k] *= <wide>x[at + k * n]
+                if number is cnp.int64_t:           # has digits that a double has not
+                    z[at] = x[at] if r == 0 else joined(z[at - step], x[at], product)
                 else:
-                    running[k] += <wide>x[at + k * n]
-                z[at + k * n] = <number>running[k]
+                    running[k] = joined(running[k], <double>x[at], product)
+                    z[at] = <number>running[k]
+                at += n
         first += count
 
 
-cdef void scan_all(const number *x, number *z, wide *running, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint product,
+cdef void scan_all(const number *x, number *z, double *running, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner, bint product,
                    bint reverse) noexcept nogil:
     """Scan x[o, r, i] over r; SMALL columns at a time, for which `running` has room."""
     cdef Py_ssize_t o, first, at
@@ -92,11 +92,11 @@ cdef object scanned(object x, int dim, bint product, bint reverse):
     cdef char *q = data(z)
     with nogil:
         if type_ == NPY_FLOAT32:
-            scan_all(<const float *>p, <float *>q, <double *>room, outer, n, inner, product, reverse)
+            scan_all(<const float *>p, <float *>q, room, outer, n, inner, product, reverse)
         elif type_ == NPY_FLOAT64:
-            scan_all(<const double *>p, <double *>q, <double *>room, outer, n, inner, product, reverse)
+            scan_all(<const double *>p, <double *>q, room, outer, n, inner, product, reverse)
         else:
-            scan_all(<const cnp.int64_t *>p, <cnp.int64_t *>q, <cnp.int64_t *>room, outer, n, inner, product, reverse)
+            scan_all(<const cnp.int64_t *>p, <cnp.int64_t *>q, room, outer, n, inner, product, reverse)
     give_back(rows, x)
     return z
 
