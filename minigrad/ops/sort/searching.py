@@ -191,7 +191,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         flag(given, name, "unique")
     rows = reshape_to_rows("unique", input, dim)
     k = rows._meta.backend.kernels
-    order = None
+    order: Any = None
     for column in range(rows.shape[1] - 1, -1, -1):     # stable sorts, the last column first: lexicographic order
         numbers = k.select(rows._array, 1, column)
         by_column = k.argsort(numbers if order is None else k.index_select(numbers, 0, order), 0, False)
