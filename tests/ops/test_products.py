@@ -1,5 +1,6 @@
 """Products, einsum and norms: values, dtypes, edges and errors are PyTorch's. Derivatives are in cases.py."""
 
+import numpy as np
 import pytest
 
 import minigrad as mg
@@ -94,3 +95,13 @@ def test_gradient_of_a_norm_of_zeros_is_zero():
 def _gradient(m, run):
     x = m.zeros(2, 2, requires_grad=True)
     return m.autograd.grad(run(x), x)[0]
+
+
+@pytest.mark.parametrize("shapes", [((90, 40), (70, 40)), ((3, 90, 40), (70, 40)), ((90, 40), (3, 70, 40)), ((0, 4), (9, 4))])
+def test_cdist_in_parts(shapes):
+    """Without a backward, cdist computes some rows at a time: the same numbers."""
+    rng = np.random.default_rng(0)
+    x, y = [mg.tensor(rng.standard_normal(shape).astype(np.float32)) for shape in shapes]
+    for p in (0.0, 1.0, 2.0, 3.0, INF):
+        z = mg.cdist(x, y, p)
+        assert not z.requires_grad and mg.equal(z, mg.cdist(x.detach().requires_grad_(), y, p))

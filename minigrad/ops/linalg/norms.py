@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minigrad._core.graph.broadcasting import broadcast_shape
+from minigrad._core.graph.thread_state import current
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import ArgumentError, DtypeError, ScalarError, ShapeError
@@ -29,6 +30,7 @@ from minigrad.ops.linalg.singular_values import svdvals
 from minigrad.ops.reduce.extrema import amax, amin, count_ties
 from minigrad.ops.reduce.reduction import SumDim, dimensions_or_all, expand_reduced, keep_dims
 from minigrad.ops.reduce.reduction import sum as total
+from minigrad.ops.shape.cat_split import cat, narrow
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import expand, inverse_permutation, permute, unsqueeze
 
@@ -41,6 +43,7 @@ __all__ = ["cdist", "dist", "norm", "renorm"]
 
 INF = float("inf")
 DOUBLE = np.dtype("float64")
+DIFFERENCES = 1 << 17       # numbers that cdist computes together
 TINY = 1e-7     # renorm adds it to a norm before dividing by it
 
 
@@ -471,4 +474,16 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         return total(unsqueeze(x1, -2) - unsqueeze(x2, -3), -1)
     if x1.ndim > 2 or x2.ndim > 2:
         broadcast_shape([unsqueeze(x, at).detach()._meta for x, at in ((x1, -2), (x2, -3))])
+    if not (current().grad_enabled and (x1.requires_grad or x2.requires_grad)):
+        return distances_in_parts(x1, x2, power)
     return call(Cdist.op, (x1, x2, power))[0]
+
+
+def distances_in_parts(x, y, power):
+    """cdist without a backward, which alone needs all differences at once: those of some rows of x stay in the cache."""
+    rows = x.shape[-2]
+    of_a_row = max(x.numel() // max(rows, 1) * y.shape[-2], y.numel())
+    some = max(DIFFERENCES // max(of_a_row, 1), 1)
+    if some >= rows:
+        return call(Cdist.op, (x, y, power))[0]
+    return cat([call(Cdist.op, (narrow(x, -2, i, min(some, rows - i)), y, power))[0] for i in range(0, rows, some)], -2)
