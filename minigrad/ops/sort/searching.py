@@ -324,12 +324,12 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     n = max(minlength, k.amax(index, (0,), False).item() + 1)
     if weights is None:
         ones = k.full(index.shape, 1, INT64.numpy)
-        return new_tensor(type(input), k.scatter_add(k.full((n,), 0, INT64.numpy), 0, index, ones), False, input.device)
+        return new_tensor(type(input), k.scatter_add(input.new_zeros(n, dtype=INT64)._array, 0, index, ones), False, input.device)
     tensor_argument("bincount", weights, "weights", 2)
     if weights.ndim != 1 or weights.shape != input.shape:
         raise ShapeError("MG-E204", "weights should be 1-d and have the same length as input", found=f"{list(weights.shape)}")
     kind = weights.dtype if weights.dtype.name == "float32" else named_dtype("float64")
-    counted = k.scatter_add(k.full((n,), 0, kind.numpy), 0, index, k.cast(weights.detach()._array, kind.numpy))
+    counted = k.scatter_add(weights.new_zeros(n, dtype=kind)._array, 0, index, k.cast(weights.detach()._array, kind.numpy))
     return call(Bincount.op, (weights, new_tensor(type(weights.detach()), counted, False, input.device)))
 
 
