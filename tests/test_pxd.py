@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 import minigrad
+from minigrad._build import shadow
 
 ROOT = Path(minigrad.__file__).parent
 PAIRS = sorted(p for p in ROOT.rglob("*.pxd") if p.with_suffix(".py").exists() and p.read_text().strip()
@@ -188,3 +189,8 @@ def test_c_twins():
     listed = re.search(r"__all__ = \[(.*?)\]", (ROOT / "_core/graph/capi.py").read_text(), re.S)
     real = re.findall(r'"(\w+)"', listed[1] if listed else "")
     assert {"reference_count", "allocate", "thread_id", "check_signals"} <= set(names) <= set(real)
+
+def test_the_module_cython_has_what_the_sources_use():
+    """Where Cython is not installed, interpreted runs have no other."""
+    used = {name for path in ROOT.rglob("*.py") for name in re.findall(r"\bcython\.(\w+)", path.read_text(encoding="utf-8"))}
+    assert used - {"cimports"} - set(vars(shadow)) == set()

@@ -24,7 +24,7 @@ class CType:
 
 bint = CType(bool)
 double = CType(float)
-int = longlong = ulonglong = size_t = Py_ssize_t = CType(int)
+int = uint = longlong = ulonglong = size_t = Py_ssize_t = CType(int)
 
 
 def cast(type, value, typecheck=False):
@@ -44,7 +44,7 @@ def cfunc(function):
     return function
 
 
-ccall = cclass = no_gc = cfunc
+ccall = cclass = no_gc = no_gc_clear = cfunc
 
 
 def directive(*values):
