@@ -135,45 +135,45 @@ cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t 
 
 
 cdef object sum_of(object x, Reduction *g):
-    """The sum of float numbers, or None if `x` has other strides than `g` needs."""
+    """The sum of float numbers, or None if x has others."""
     cdef bint turned = False
     cdef Py_ssize_t outer = g.outer, inner = g.inner
-    cdef double room[SMALL]
     cdef char *numbers
     cdef char *result
     cdef ndarray a, z
     cdef int i, kept = 0
-    if easy(x) < 0:
-        turned = is_real(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
-        if not turned and not small_and_strided(x):
-            return None
-    a = <ndarray>x
-    for i in range(g.nd):
-        kept += g.dims[i] > 1
-    if turned and kept > 1:         # the dimensions of the result would be in reverse order in memory
+    if not is_real(x):
         return None
+    if not by_rows(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED):
+        for i in range(g.nd):
+            kept += g.dims[i] > 1
+        turned = kept <= 1          # else the dimensions of the result would be in reverse order in memory
+    rows = x if turned else in_rows(x)
+    a = <ndarray>rows
     z = fresh(g.nd, g.dims, typenum(a))
     if inner == 0 or outer == 0:
         return z
-    numbers = data(a) if turned or has_flags(a, cnp.NPY_ARRAY_CARRAY_RO) else row_by_row(a, <char *>room)
     if turned:
         outer, inner = inner, outer
-    result = data(z)
+    numbers, result = data(a), data(z)
     if outer * g.n * inner < MG_PARALLEL:
         sum_numbers(typenum(a), numbers, result, outer, g.n, inner)
     else:
         with nogil:
             sum_numbers(typenum(a), numbers, result, outer, g.n, inner)
+    give_back(rows, x)
     return z
 
 
 cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
     """The sum of float numbers over the dimensions `reduced`, or None."""
-    z = sum_of(x, g) if type(x) is ndarray and divide(<ndarray>x, reduced, keepdim, g) else None
-    if z is None and is_real(x):
-        rows = divided(x, reduced, keepdim, g)
-        z = None if rows is None else sum_of(rows, g)
-        give_back(rows, x)
+    if not is_real(x):
+        return None
+    if divide(<ndarray>x, reduced, keepdim, g):
+        return sum_of(x, g)
+    rows = divided(x, reduced, keepdim, g)
+    z = None if rows is None else sum_of(rows, g)
+    give_back(rows, x)
     return z
 
 
@@ -247,23 +247,6 @@ def recurrence(x, y, int dim, reverse):
         else:
             recurrence_f64(<double *>data(a) + at, <double *>data(b) + at, <double *>data(z) + at, n, inner, step)
     return z
-
-
-cdef bint small_and_strided(x) noexcept:
-    """Whether x is so small that copying it takes less time than NumPy's preparations for its strides."""
-    return is_real(x) and 0 < size(<ndarray>x) <= SMALL and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED)
-
-
-cdef char *row_by_row(ndarray a, char *room) noexcept:
-    """Copy `a` to `room` in row-major order; return `room`."""
-    cdef npy_intp steps[MOST_DIMS]
-    cdef npy_intp step = cnp.PyArray_ITEMSIZE(a)
-    cdef int i
-    for i in range(ndim(a) - 1, -1, -1):
-        steps[i] = step
-        step *= dims(a)[i]
-    walk(ndim(a), dims(a), room, steps, data(a), strides(a), cnp.PyArray_ITEMSIZE(a))
-    return room
 
 
 cdef bint alike(object x, object y) noexcept:

@@ -18,7 +18,14 @@ from minigrad._core.record.apply import call
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.precision import round_to, wide_on_cpu
 from minigrad.ops.base.rule import Linear, Op, conj, op
-from minigrad.ops.nn.convolution_checks import check_operands, check_shapes, check_transposed_shapes, sizes, window_options
+from minigrad.ops.nn.convolution_checks import (
+    check_operands,
+    check_shapes,
+    check_transposed_shapes,
+    sizes,
+    transposed_sizes,
+    window_options,
+)
 from minigrad.ops.reduce.reduction import SumDim
 from minigrad.ops.shape.cat_split import SliceBackward, narrow
 from minigrad.ops.shape.views import reshape, squeeze, unsqueeze
@@ -42,7 +49,8 @@ class Convolution(Op):
         if b is not None:       # rounded once, after the bias is added
             x, w, b = wide_on_cpu(k, x), wide_on_cpu(k, w), wide_on_cpu(k, b)
         if transposed:
-            shape = transposed_shape(x.shape, w.shape, stride, padding, dilation, output_padding, groups)
+            found = transposed_sizes(x.shape, w.shape, stride, padding, dilation, output_padding)
+            shape = (x.shape[0], w.shape[1] * groups, *found)
             z = k.conv_input(x, w, shape, stride, padding, dilation, groups)
         else:
             z = k.conv(x, w, stride, padding, dilation, groups)
@@ -86,13 +94,6 @@ class Convolution(Op):
 def convolution(x, w, stride, padding, dilation, groups):
     """A convolution without bias, not transposed."""
     return call(Convolution.op, (x, w, None, stride, padding, dilation, False, (0,) * len(stride), groups))
-
-
-def transposed_shape(x, w, stride, padding, dilation, output_padding, groups):
-    """The shape of a transposed convolution."""
-    sizes = [(x[i + 2] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w[i + 2] - 1) + output_padding[i] + 1
-             for i in range(len(stride))]
-    return (x[0], w[1] * groups, *sizes)
 
 
 @op("convolution_input", "ConvolutionInput0")

@@ -100,10 +100,16 @@ def check_transposed_shapes(function, input, weight, bias, stride, padding, dila
         if more[i] >= stride[i] and more[i] >= dilation[i]:
             raise ShapeError("MG-E350", f"output padding must be smaller than either stride or dilation, but got output_padding: "
                              f"{more[i]}, stride: {stride[i]}, dilation: {dilation[i]}, in {function}()")
-    result = [(input[i - n] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight[i + 2] - 1) + more[i] + 1 for i in range(n)]
+    result = transposed_sizes(input, weight, stride, padding, dilation, more)
     if min(result) <= 0:
         raise ShapeError("MG-E350", f"Given input size per channel: ({' x '.join(map(str, input[-n:]))}). Calculated output "
                          f"size per channel: ({' x '.join(map(str, result))}). Output size is too small")
+
+
+def transposed_sizes(input, weight, stride, padding, dilation, more):
+    """The sizes of the images that a transposed convolution makes."""
+    n = len(stride)
+    return [(input[i - n] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight[i + 2] - 1) + more[i] + 1 for i in range(n)]
 
 
 def check_channels(function, input, weight, bias, transposed, groups):
