@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 else:
     Table = object
 
-__all__ = ["BOOL", "INT64", "NUMBERS", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
+__all__ = ["BOOL", "FLOAT64", "INT64", "NUMBERS", "Elementwise", "Linear", "Op", "View", "conj", "constant", "dimension",
            "dimensions", "flag", "in_words", "integer", "integers", "is_reduced", "named", "number", "op", "outside", "real",
            "tensor_argument", "tensor_error", "truth", "two_operands", "unary_function", "variant", "wrong_type"]
 
@@ -84,7 +84,8 @@ LARGEST_FLOAT = int(np.finfo(np.float64).max)
 BOOL = named_dtype("bool")
 INT64 = named_dtype("int64")
 FLOAT16 = named_dtype("float16")
-WRITTEN_AS: dict = {FLOAT16: named_dtype("float64")}  # PyTorch writes a number too large for float16 as inf
+FLOAT64 = named_dtype("float64")
+WRITTEN_AS: dict = {FLOAT16: FLOAT64}  # PyTorch writes a number too large for float16 as inf
 
 
 class Op(Table):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call, unary
 from minigrad._core.record.promotion import operands_dtype
@@ -20,7 +19,7 @@ from minigrad.errors import AutogradNotImplementedError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import Elementwise, op, tensor_argument, without_derivative
+from minigrad.ops.base.rule import FLOAT64, Elementwise, op, tensor_argument, without_derivative
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import promote_tensors, where
 from minigrad.ops.elementwise.special import Special, convert_to_floating, lgamma
@@ -30,14 +29,13 @@ from minigrad.ops.shape.clone_cast import cast
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
-DOUBLE = named_dtype("float64")
 
 __all__ = ["i0", "igamma", "igammac"]
 
 
 def density(a, x):
     """x^(a - 1) e^-x / Γ(a), in float64: the terms of its logarithm cancel."""
-    a, x = cast(a, DOUBLE), cast(x, DOUBLE)
+    a, x = cast(a, FLOAT64), cast(x, FLOAT64)
     return exp(xlogy(a - 1, x) - x - lgamma(a))
 
 

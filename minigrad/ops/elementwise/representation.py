@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING
 
-from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Elementwise, Op, flag, integer, op, real, tensor_argument, wrong_type
+from minigrad.ops.base.rule import FLOAT64, Elementwise, Op, flag, integer, op, real, tensor_argument, wrong_type
 from minigrad.ops.elementwise.gamma_zeta import two_floats
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import scatter_add
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from minigrad.types import Tensor
 
-DOUBLE = named_dtype("float64")
 
 __all__ = ["frexp", "histogram", "nextafter"]
 
@@ -155,9 +153,9 @@ def histogram(input: Tensor, bins: int | Tensor, *, range: Sequence[float] | Non
     inside = (x >= edges[0]) & (x <= edges[-1])
     place = searchsorted(edges, x.contiguous(), right=True) - 1
     place = where(x == edges[-1], n - 1, place).clamp(0, n - 1)
-    hist = scatter_add(edges.new_zeros((n,), dtype=DOUBLE), 0, place, where(inside, cast(counted, DOUBLE), 0.0))
+    hist = scatter_add(edges.new_zeros((n,), dtype=FLOAT64), 0, place, where(inside, cast(counted, FLOAT64), 0.0))
     if density:
-        hist = hist / hist.sum() / cast(edges[1:] - edges[:-1], DOUBLE)
+        hist = hist / hist.sum() / cast(edges[1:] - edges[:-1], FLOAT64)
     hist = cast(hist, input.dtype)
     source = input if weight is None or input.requires_grad else weight
     return histogram_result(*call(Histogram.op, (source, hist, edges)))
@@ -203,5 +201,5 @@ def make_bin_edges(x, bins, limits):
                             "dimension 0")
     if low == high:
         low, high = low - 0.5, high + 0.5
-    steps = x.new_ones((n + 1,), dtype=DOUBLE).cumsum(0) - 1
+    steps = x.new_ones((n + 1,), dtype=FLOAT64).cumsum(0) - 1
     return cast(where(steps * 2 < n, low + steps * ((high - low) / n), high - (n - steps) * ((high - low) / n)), x.dtype)

@@ -18,9 +18,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from minigrad._core.graph.metadata import named_dtype
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.rule import FLOAT64, tensor_argument
 from minigrad.ops.elementwise.functions import exp, log, log1p, sqrt
 from minigrad.ops.elementwise.gamma_zeta import i0, i1
 from minigrad.ops.elementwise.selection import abs as absolute
@@ -31,7 +30,6 @@ from minigrad.ops.shape.clone_cast import cast
 if TYPE_CHECKING:
     from minigrad.types import Tensor
 
-DOUBLE = named_dtype("float64")
 SMALL, LARGE, TERMS = -6.0, 3.5, 60
 # Hankel's series of √(2πx) e^-x Iᵥ(x): 1 - (μ - 1)/(8x) + (μ - 1)(μ - 9)/(2! (8x)²) - ..., with μ = 4ν²
 HANKEL = {0: (1, 1 / 8, 9 / 128, 225 / 3072, 11025 / 98304), 1: (1, -3 / 8, -15 / 128, -315 / 3072, -14175 / 98304)}
@@ -64,7 +62,7 @@ def scaled_bessel(order, x):
 def in_float64(name, function, input):
     """The result of `function` on `input` in float64, in the dtype of `input`; integers give the default dtype."""
     x = convert_to_floating(tensor_argument(name, input))
-    return cast(function(cast(x, DOUBLE)), x.dtype)
+    return cast(function(cast(x, FLOAT64)), x.dtype)
 
 
 def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
-from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, dimension, op, tensor_argument
+from minigrad.ops.base.rule import FLOAT64, Op, dimension, op, tensor_argument
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import cast, where
 from minigrad.ops.scan.scans import after, before, recurrence
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from minigrad.types import Tensor, ValuesAndIndices
 
 __all__ = ["cummax", "cummin", "logcumsumexp"]
-
-FLOAT64 = named_dtype("float64")
 
 
 @op("cummax")

@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import INT64, Linear, Op, conj, dimension, op
+from minigrad.ops.base.rule import FLOAT64, INT64, Linear, Op, conj, dimension, op
 from minigrad.ops.elementwise.predicates import isfinite
 from minigrad.ops.elementwise.selection import cast, where
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from minigrad.types import DType, Tensor
 
 __all__ = ["cumprod", "cumsum"]
-
-FLOAT64 = named_dtype("float64")
 
 
 @op("cumsum")
