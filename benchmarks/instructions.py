@@ -9,6 +9,9 @@ accept it says so, and the reason stays in the file, with the former number:
 The programs are those of ``scenarios.py``, in small: what counts is the work around the arithmetic. Numbers are compared only if
 Python, NumPy, the compiler and valgrind have the versions with which the file was written. It needs Linux, valgrind and a
 compiled minigrad, and takes a minute.
+
+One thing is left to chance: Python's cache of attributes finds its entries by the addresses of names, and two that meet in one entry
+take their turns in it. An unlucky layout cost 100 AdamW updates 11%. So what has risen is counted again in a process of its own.
 """
 
 import argparse
@@ -127,6 +130,8 @@ def main():
     here, before = versions(), held["instructions"]
     print("counting, a minute ...", file=sys.stderr, flush=True)
     after = count([name for name in PROGRAMS if options.only in name])
+    for name in compare(before, after):         # again, alone: it may have lain badly
+        after |= {name: min(after[name], *count([name]).values())}
     print(f"{'instructions of a run':40s} {'in the file':>12s} {'now':>12s}")
     for name, n in after.items():
         change = f"{n / before[name] - 1:+8.2%}" if name in before else "     new"
