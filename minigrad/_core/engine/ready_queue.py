@@ -15,6 +15,7 @@ Mirrors ReadyQueue of ``torch/csrc/autograd/engine.h``. Read next: ``graph_task.
 """
 
 import cython
+from cython.cimports.minigrad._core.graph.capi import pop_last
 
 from minigrad._core.graph.node import Node
 
@@ -29,7 +30,7 @@ def push_ready(heap, node):
 def pop_ready(heap):
     """Remove the node that runs first from the heap, which must not be empty, and return it."""
     top = cython.cast(Node, heap[0])
-    last = cython.cast(Node, heap.pop())
+    last = cython.cast(Node, pop_last(heap))
     n: cython.Py_ssize_t = len(heap)
     if n == 0:
         return top

@@ -105,7 +105,7 @@ class TensorBase:
         """The version counter, made now if the tensor has none."""
         if self._counter is None:
             if cython.compiled:     # See Note [Interpreted threads take turns] in locks.py
-                self._counter = VersionCounter()
+                self._counter = VersionCounter.__new__(VersionCounter)
             else:
                 with sharing:
                     if self._counter is None:

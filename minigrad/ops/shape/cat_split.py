@@ -148,11 +148,12 @@ class Cat(Op):
         i = cython.declare(cython.Py_ssize_t)
         start = cython.declare(cython.Py_ssize_t)
         stop = cython.declare(cython.Py_ssize_t, 0)
-        grads = []
+        grads = [None] * len(needs)
         for i in range(len(needs)):
             start = stop
             stop += xs_shape[i][dim]
-            grads.append(call(SLICE, (g, dim, start, stop, 1)) if needs[i] else None)
+            if needs[i]:
+                grads[i] = call(SLICE, (g, dim, start, stop, 1))
         return grads
 
     def jvp(ts, xs, dim):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import cython
 import numpy as np
-from cython.cimports.minigrad._core.graph.capi import is_c_contiguous
+from cython.cimports.minigrad._core.graph.capi import is_c_contiguous, try_call1
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call, call_computed
 from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
@@ -270,7 +270,8 @@ def reshape_to(x: TensorBase, shape: tuple):
     array = x._meta.backend.view(x._array, shape)
     if array is not None:
         return call_computed(VIEW_OP, (x, shape), array)
-    return call(UNSAFE_VIEW, (call(CLONE, (x, False)), shape))
+    copy = call_computed(CLONE, (x, False), try_call1(x._meta.backend.copy, x._array))
+    return call(UNSAFE_VIEW, (copy, shape))
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
