@@ -73,6 +73,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "mish_backward": ("g, x", "g times the derivative of mish at x"),
     "atan2": ("x, y", "angle of the point (y, x)"),
     "hypot": ("x, y", "root of x x + y y"),
+    "prelu": ("x, y", "x where x > 0, else x y"),
     "fmod": ("x, y", "remainder with the sign of x"),
     "remainder": ("x, y", "remainder with the sign of y"),
     "floor_divide": ("x, y", "x / y, rounded down; x an array"),

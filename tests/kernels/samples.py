@@ -114,7 +114,7 @@ for _a, _b in PAIRS:
         sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("gelu_backward gelu_tanh_backward silu_backward mish_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("floor_divide trunc_divide", f"{_a} {_b} {_kind}", (_a, _kind), (_b, "positive"), dtypes=(*FLOATS, *INTEGERS))
-        sample("atan2 hypot fmod remainder", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("atan2 hypot fmod remainder prelu", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
     sample("logaddexp logaddexp2", f"{_a} {_b}", _a, _b, dtypes=FLOATS)
     sample("xlogy xlog1py", f"{_a} {_b}", (_a, "any"), (_b, "positive"), dtypes=FLOATS)

@@ -6,6 +6,7 @@
 
 #include "functions.h"
 #include "loops.h"
+#include "remainders.h"
 #include "special.h"
 
 /* name, number, expression for float and for double */
@@ -24,7 +25,12 @@
     X(gelu_tanh_backward, 11, a * mg_gelu_tanh_slope_f32(b), a * mg_gelu_tanh_slope_f64(b))        \
     X(silu_backward, 12, a * mg_silu_slope_f32(b), a * mg_silu_slope_f64(b))                       \
     X(mish_backward, 13, a * mg_mish_slope_f32(b), a * mg_mish_slope_f64(b))                       \
-    X(glu, 14, a * mg_sigmoid_of_f32(b), a * mg_sigmoid_of_f64(b))
+    X(glu, 14, a * mg_sigmoid_of_f32(b), a * mg_sigmoid_of_f64(b))                                 \
+    X(prelu, 15, a > 0 ? a : a * b, a > 0 ? a : a * b)                                             \
+    X(hypot, 16, mg_hypot_of_f32(a, b), hypot(a, b))
+
+/* The same for what a division leaves; see remainders.h. */
+#define MG_REMAINDER_TABLE(X) X(fmod, 17) X(remainder, 18) X(floor_divide, 19)
 
 #define MG_UNARY_TABLE(X)                                                                          \
     X(neg, 0, -a, -a)                                                                              \
@@ -55,13 +61,34 @@
 MG_BINARY_TABLE(MG_DEFINE_BINARY)
 MG_UNARY_TABLE(MG_DEFINE_UNARY)
 MG_SPECIAL_TABLE(MG_DEFINE_PLAIN)
-static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY)};
+MG_REMAINDER_TABLE(MG_DEFINE_REMAINDER)
+static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY) MG_REMAINDER_TABLE(MG_REMAINDER_ENTRY)};
 static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY)};
 static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)};
 
+/* z = x, at least `low` and at most `high`; nan stays nan. */
+typedef void (*mg_limit)(const void *, const void *, const void *, void *, mg_size);
+#define MG_LIMIT_LOOP(T, suffix)                                                                   \
+    MG_SIMD static void mg_limit_##suffix(const void *x, const void *low, const void *high, void *z, mg_size n) { \
+        const T *p = (const T *)x, least = *(const T *)low, most = *(const T *)high; T *r = (T *)z; \
+        for (mg_size i = 0; i < n; i++) {                                                          \
+            const T a = p[i], b = a < least ? least : a;                                           \
+            r[i] = b > most ? most : b;                                                            \
+        }                                                                                          \
+    }
+MG_LIMIT_LOOP(float, f32)
+MG_LIMIT_LOOP(double, f64)
+static const mg_limit mg_limit_loops[2] = {mg_limit_f32, mg_limit_f64};
+
+static inline void mg_run_limit(mg_limit loop, const char *x, const void *low, const void *high, char *z, mg_size n, int itemsize,
+                                int threads) {
+    MG_SHARED(n, loop(x + from * itemsize, low, high, z + from * itemsize, count))
+}
+
 #define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
+#define MG_REMAINDER_NUMBER(name, number) MG_B_##name = number,
 #define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
 #define MG_SPECIAL_NUMBER(name, number, f, d) MG_S_##name = number,
-enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
+enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
 
 #endif

@@ -6,6 +6,7 @@ Operands that broadcast: see broadcast.pyx. Integers, and functions that NumPy c
 
 import numpy as np
 
+from libc.math cimport INFINITY
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh, gapless, new_like
@@ -26,20 +27,23 @@ cdef extern from "elementwise.h" nogil:
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
-    int MG_B_silu_backward, MG_B_mish_backward
+    int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide
+    ctypedef void (*mg_limit)(const void *, const void *, const void *, void *, Py_ssize_t)
+    const mg_limit mg_limit_loops[2]
+    void mg_run_limit(mg_limit, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
     int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
     int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign
     int MG_S_erfc, MG_S_erfinv, MG_S_lgamma, MG_S_digamma, MG_S_i0, MG_S_i1
 
 cdef enum:
-    MOST_OPS = 16       # in the table of binary loops
+    MOST_OPS = 32       # in the table of binary loops
 
 # The number of NumPy's ufunc for other dtypes, by MG_B_...; -1 if there is none.
 cdef int whole_binary[MOST_OPS]
 for op_ in range(MOST_OPS):
     whole_binary[op_] = -1
 for op_, ufunc_ in [(MG_B_add, np.add), (MG_B_sub, np.subtract), (MG_B_mul, np.multiply), (MG_B_maximum, np.maximum),
-                    (MG_B_minimum, np.minimum)]:
+                    (MG_B_minimum, np.minimum), (MG_B_remainder, np.remainder), (MG_B_floor_divide, np.floor_divide)]:
     whole_binary[op_] = find_loops(ufunc_, ("int32", "int64"))
 
 
@@ -173,6 +177,26 @@ def mish_backward(g, x):
     return binary(MG_B_mish_backward, g, x, "mish_backward")
 
 
+def prelu(x, y):
+    return binary(MG_B_prelu, x, y, "prelu")
+
+
+def hypot(x, y):
+    return binary(MG_B_hypot, x, y, "hypot")
+
+
+def fmod(x, y):
+    return binary(MG_B_fmod, x, y, "fmod")
+
+
+def remainder(x, y):
+    return binary(MG_B_remainder, x, y, "remainder")
+
+
+def floor_divide(x, y):
+    return binary(MG_B_floor_divide, x, y, "floor_divide")
+
+
 def pow(x, y):
     if (type(y) is int or type(y) is float) and kind_of(x) >= 0:
         if y == 2:
@@ -264,7 +288,32 @@ def i1(x):
     return loop_over(mg_special_loops[MG_S_i1], x, "i1")
 
 
+cdef bint limit(ndarray x, int kind, object low, object high, ndarray z) except -1:
+    """z = x limited to [low, high], numbers or None, for arrays of one shape. False if a limit is something else."""
+    cdef Number least, most
+    cdef char *p = data(x)
+    cdef char *r = data(z)
+    cdef Py_ssize_t n = size(z)
+    low, high = -INFINITY if low is None else low, INFINITY if high is None else high
+    if not is_number(low) or not is_number(high):
+        return False
+    write_number(low, kind, &least)
+    write_number(high, kind, &most)
+    if n < MG_PARALLEL:
+        mg_limit_loops[kind](p, &least, &most, r, n)
+    else:
+        with nogil:
+            mg_run_limit(mg_limit_loops[kind], p, &least, &most, r, n, item_size(kind), threads)
+    return True
+
+
 def clamp(x, low, high):
+    cdef int kind = easy(x)
+    cdef ndarray z
+    if kind >= 0:
+        z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
+        if limit(<ndarray>x, kind, low, high, z):
+            return z
     if kind_of(x) < 0 or (low is None and high is None):
         return numpy_ref.clamp(x, low, high)
     z = x if low is None else binary(MG_B_maximum, x, low, "maximum")
@@ -311,8 +360,16 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (minimum, MG_B_minimum), (relu_backward, MG_B_relu_backward), (sigmoid_backward, MG_B_sigmoid_backward),
                      (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),
                      (gelu_tanh_backward, MG_B_gelu_tanh_backward), (silu_backward, MG_B_silu_backward),
-                     (mish_backward, MG_B_mish_backward)]:
+                     (mish_backward, MG_B_mish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
+                     (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
+def clamp_in_place(x, low, high, out):
+    cdef int kind = writable(out)
+    if kind < 0 or not loop_fits(x, out, kind) or not limit(<ndarray>x, kind, low, high, <ndarray>out):
+        numpy_ref.copy_(out, clamp(x, low, high))
+
+
+clamp.in_place = clamp_in_place
 for kernel_, op_ in [(neg, MG_U_neg), (sqrt, MG_U_sqrt), (rsqrt, MG_U_rsqrt), (reciprocal, MG_U_reciprocal), (abs, MG_U_abs),
                      (relu, MG_U_relu), (erf, MG_U_erf), (sigmoid, MG_U_sigmoid), (gelu, MG_U_gelu), (gelu_tanh, MG_U_gelu_tanh),
                      (silu, MG_U_silu), (mish, MG_U_mish)]:

@@ -40,14 +40,6 @@ cdef Kind kind_of(object x) noexcept:
             else BYTE if t == cnp.NPY_UINT8 or t == cnp.NPY_BOOL else OTHER)
 
 
-cdef inline bint wins(number x, number y, bint largest) noexcept nogil:
-    """Whether x is better than y, or nan."""
-    if number is float or number is double:
-        if x != x:
-            return True
-    return x > y if largest else x < y
-
-
 cdef void first_places(const number *x, const number *z, cnp.int64_t *at, Py_ssize_t outer, Py_ssize_t n,
                        Py_ssize_t inner) noexcept nogil:
     """at[o, i] = the first r where x[o, r, i] is z[o, i] or nan."""
@@ -79,7 +71,7 @@ cdef void running_places(const number *x, cnp.int64_t *at, Py_ssize_t outer, Py_
             place, top = 0, x[i]
             for r in range(n):
                 v = x[r * inner + i]
-                if v != v or not wins(top, v, largest):
+                if (v >= top if largest else v <= top) or v != v:       # after a nan, only for a nan
                     place, top = r, v
                 at[r * inner + i] = place
         x += n * inner

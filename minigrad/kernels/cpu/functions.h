@@ -71,6 +71,13 @@ static inline float mg_erf_of_f32(float x) {
     return z > 1 ? 1.0f : z < -1 ? -1.0f : z;
 }
 
+/* The root of x² + y². The squares of floats do not overflow as doubles. An infinite side makes it infinite, beside a nan too. */
+static inline float mg_hypot_of_f32(float x, float y) {
+    const double a = x, b = y;
+    const float root = (float)sqrt(a * a + b * b);
+    return fabsf(x) > 3.402823466e+38f || fabsf(y) > 3.402823466e+38f ? INFINITY : root;
+}
+
 static inline float mg_sigmoid_of_f32(float x) { return 1 / (1 + mg_exp_of_f32(-x)); }
 static inline double mg_sigmoid_of_f64(double x) { return 1 / (1 + mg_exp_of_f64(-x)); }
 

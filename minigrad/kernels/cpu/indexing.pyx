@@ -48,8 +48,7 @@ cdef struct Walk:
 
 cdef bint walk_from(const Walk *w, int dim, unit *to, const unit *source, const char *at) noexcept nogil:
     """Walk over the dimensions from `dim` on; return False at the first index that is out of range."""
-    cdef npy_intp i, k, ts = 0, ss = 0, step = 0, length = 1, n = w.n, to_step = w.to_step, source_step = w.source_step
-    cdef bint adds = w.adds
+    cdef npy_intp i, k, ts = 0, ss = 0, step = 0, length = 1
     if dim < w.nd - 1:
         for i in range(w.dims[dim]):
             if not walk_from(w, dim + 1, to, source, at):
@@ -64,21 +63,37 @@ cdef bint walk_from(const Walk *w, int dim, unit *to, const unit *source, const 
         return True
     if step == 0:       # a run of elements at one index
         k = (<const npy_intp *>at)[0]
-        if not 0 <= k < n:
+        if not 0 <= k < w.n:
             return False
-        move_run(adds, <unit *>(<char *>to + k * to_step), ts, <const unit *>(<const char *>source + k * source_step), ss, length)
+        move_run(w.adds, <unit *>(<char *>to + k * w.to_step), ts, <const unit *>(<const char *>source + k * w.source_step), ss,
+                 length)
         return True
-    for i in range(length):
-        k = (<const npy_intp *>at)[0]
-        if not 0 <= k < n:
-            return False
-        if adds:
-            (<unit *>(<char *>to + k * to_step))[0] += (<const unit *>(<const char *>source + k * source_step))[0]
-        else:
-            (<unit *>(<char *>to + k * to_step))[0] = (<const unit *>(<const char *>source + k * source_step))[0]
-        to = <unit *>(<char *>to + ts)
-        source = <const unit *>(<const char *>source + ss)
-        at += step
+    return walk_row(w, to, ts, source, ss, at, step, length)
+
+
+cdef bint walk_row(const Walk *w, unit *to, npy_intp ts, const unit *source, npy_intp ss, const char *at, npy_intp step,
+                   npy_intp length) noexcept nogil:
+    """`walk_from` for the last dimension: three loops, because each multiplies and branches less than one for all."""
+    cdef npy_intp i, k, to_step = w.to_step, source_step = w.source_step
+    cdef size_t n = w.n
+    if w.adds:
+        for i in range(length):
+            k = (<const npy_intp *>(at + i * step))[0]
+            if <size_t>k >= n:
+                return False
+            (<unit *>(<char *>to + k * to_step + i * ts))[0] += (<const unit *>(<const char *>source + i * ss))[0]
+    elif to_step == 0:
+        for i in range(length):
+            k = (<const npy_intp *>(at + i * step))[0]
+            if <size_t>k >= n:
+                return False
+            (<unit *>(<char *>to + i * ts))[0] = (<const unit *>(<const char *>source + k * source_step + i * ss))[0]
+    else:
+        for i in range(length):
+            k = (<const npy_intp *>(at + i * step))[0]
+            if <size_t>k >= n:
+                return False
+            (<unit *>(<char *>to + k * to_step + i * ts))[0] = (<const unit *>(<const char *>source + i * ss))[0]
     return True
 
 

@@ -53,37 +53,48 @@ def copy_with_layout(g, x):
     return numpy_ref.copy_with_layout(g, x)
 
 
+cdef bint fill(ndarray z, object value) except -1:
+    """z[...] = value, for a row-major array. False, without a change, if that is not simple."""
+    cdef int type_ = typenum(z), overflow
+    cdef Py_ssize_t k, n = size(z)
+    cdef char *r = data(z)
+    cdef Number element
+    element.whole = 0
+    if type_ == cnp.NPY_INT64 and type(value) is int:
+        element.whole = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            return False
+    elif (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64) and is_number(value):
+        write_number(value, type_ == NPY_FLOAT64, &element)
+    elif type_ == cnp.NPY_BOOL and (value is True or value is False):
+        memset(r, value is True, n)
+        return True
+    else:
+        return False
+    if element.whole == 0:          # all bits: not for -0.
+        memset(r, 0, n * cnp.PyArray_ITEMSIZE(z))
+    elif type_ == NPY_FLOAT32:
+        for k in range(n):
+            (<float *>r)[k] = element.single
+    else:
+        for k in range(n):
+            (<cnp.int64_t *>r)[k] = element.whole
+    return True
+
+
+def fill_(x, value):
+    if not by_rows(x) or not has_flags(<ndarray>x, cnp.NPY_ARRAY_WRITEABLE) or not fill(<ndarray>x, value):
+        numpy_ref.fill_(x, value)
+
+
 def full(shape, value, dtype):
     cdef npy_intp d[MOST_DIMS]
-    cdef int n
-    cdef Py_ssize_t k
     cdef ndarray z
-    cdef double number
-    cdef long long whole
-    cdef int overflow
-    if dtype is INT64 and type(value) is int:
-        whole = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if not overflow:
-            z = empty(read_shape(shape, d), d, cnp.NPY_INT64, 0)
-            for k in range(size(z)):
-                (<cnp.int64_t *>data(z))[k] = whole
+    if dtype is FLOAT32 or dtype is FLOAT64 or dtype is INT64 or dtype is BOOL:
+        z = fresh_any(read_shape(shape, d), d, (<cnp.dtype>dtype).num)
+        if fill(z, value):
             return z
-    if dtype is BOOL and (value is True or value is False):
-        z = empty(read_shape(shape, d), d, cnp.NPY_BOOL, 0)
-        memset(data(z), value is True, size(z))
-        return z
-    if not (dtype is FLOAT32 or dtype is FLOAT64) or not (type(value) is float or type(value) is int):
-        return numpy_ref.full(shape, value, dtype)
-    n = read_shape(shape, d)
-    number = value
-    z = fresh(n, d, NPY_FLOAT32 if dtype is FLOAT32 else NPY_FLOAT64)
-    if dtype is FLOAT32:
-        for k in range(size(z)):
-            (<float *>data(z))[k] = <float>number
-    else:
-        for k in range(size(z)):
-            (<double *>data(z))[k] = number
-    return z
+    return numpy_ref.full(shape, value, dtype)
 
 
 def copy(x):

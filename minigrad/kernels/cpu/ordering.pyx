@@ -17,6 +17,7 @@ cnp.import_array()
 cdef enum:
     RUN = 16            # pairs that insertion sort orders before they are merged
     FEW = 64            # pairs at the front that are found without sorting the others
+    PART = 256          # elements of a row that nonzero reads together
 
 cdef cnp.uint64_t SIGN = <cnp.uint64_t>1 << 63
 
@@ -225,26 +226,46 @@ def flip(x, dims_):
 
 
 def nonzero(x):
-    if type(x) is not ndarray or typenum(<ndarray>x) != cnp.NPY_BOOL or not is_contiguous(<ndarray>x) or ndim(<ndarray>x) == 0:
+    if not of_numbers(x) or ndim(<ndarray>x) == 0:
         return numpy_ref.nonzero(x)
     cdef ndarray a = <ndarray>x, z
+    if typenum(a) != cnp.NPY_BOOL or not is_contiguous(a):
+        a = <ndarray>cnp.PyArray_Cast(a, cnp.NPY_BOOL)
     cdef const cnp.uint8_t *p = <const cnp.uint8_t *>data(a)
-    cdef Py_ssize_t i, n = size(a), found = 0, place
+    cdef Py_ssize_t i, k, count, n = size(a), found = 0, row = 0, first, length = dims(a)[ndim(a) - 1]
     cdef int d, nd = ndim(a)
     cdef npy_intp shape[2]
+    cdef npy_intp at[MOST_DIMS]             # where the row begins
+    cdef Py_ssize_t places[PART]            # in the row
     cdef cnp.int64_t *to
     shape[0], shape[1] = 0, nd
     for i in range(n):
         shape[0] += p[i] != 0
     z = <ndarray>empty(2, shape, cnp.NPY_INT64, 0)
     to = <cnp.int64_t *>data(z)
-    for i in range(n):
-        if p[i] and found < shape[0]:       # another thread may write to x
-            place = i
-            for d in range(nd - 1, -1, -1):
-                to[found * nd + d] = place % dims(a)[d]
-                place //= dims(a)[d]
-            found += 1
+    for d in range(nd):
+        at[d] = 0
+    while row < n:
+        first = 0
+        while first < length:
+            count, k = min(<Py_ssize_t>PART, length - first), 0
+            for i in range(count):          # no branch: which elements are 0 is hard to predict
+                places[k] = first + i
+                k += p[row + first + i] != 0
+            k = min(k, shape[0] - found)    # another thread may write to x
+            for i in range(k):
+                for d in range(nd - 1):
+                    to[d] = at[d]
+                to[nd - 1] = places[i]
+                to += nd
+            found += k
+            first += count
+        row += length
+        for d in range(nd - 2, -1, -1):
+            at[d] += 1
+            if at[d] < dims(a)[d]:
+                break
+            at[d] = 0
     return z
 
 

@@ -4,7 +4,7 @@
 from libc.string cimport memset
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, give_back, in_rows
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.refusals import no_such_index
 
@@ -51,17 +51,18 @@ cdef bint tables_fit(ndarray x, tuple places) noexcept:
 
 
 def max_pool(x, places):
-    cdef int kind = easy(x), n, i, missing, failed
+    rows = in_rows(x)
+    cdef int kind = easy(rows), n, i, missing, failed
     cdef cnp.int64_t zero = 0
     cdef cnp.int64_t *tables[3]
     cdef Py_ssize_t plane[3]
     cdef Py_ssize_t kernel[3]
     cdef Py_ssize_t out[3]
-    if kind < 0 or len(places) > 3 or not tables_fit(<ndarray>x, tuple(places)):
+    if kind < 0 or len(places) > 3 or not tables_fit(<ndarray>rows, tuple(places)):
         return numpy_ref.max_pool(x, places)
     n = len(places)
     missing = 3 - n
-    cdef ndarray a = <ndarray>x, z, index
+    cdef ndarray a = <ndarray>rows, z, index
     cdef npy_intp shape[MOST_DIMS]
     cdef Py_ssize_t planes = 1
     for i in range(3):
@@ -89,6 +90,7 @@ def max_pool(x, places):
             failed = max_planes_f64(<double *>data(a), <double *>data(z), <void *>data(index), planes, plane, kernel, out, tables)
     if failed:
         raise MemoryError
+    give_back(rows, x)
     return z, index
 
 
@@ -182,10 +184,11 @@ cdef bint taps_fit(object starts, object columns, object weights, Py_ssize_t len
 
 
 def resample(x, int dim, starts, columns, weights):
-    cdef int kind = easy(x), i
+    rows = in_rows(x)
+    cdef int kind = easy(rows), i
     if kind < 0 or not 0 <= dim < ndim(<ndarray>x) or not taps_fit(starts, columns, weights, dims(<ndarray>x)[dim]):
         return numpy_ref.resample(x, dim, starts, columns, weights)
-    cdef ndarray a = <ndarray>x, first = <ndarray>starts, places = <ndarray>columns, factors = <ndarray>weights, z
+    cdef ndarray a = <ndarray>rows, first = <ndarray>starts, places = <ndarray>columns, factors = <ndarray>weights, z
     cdef npy_intp shape[MOST_DIMS]
     cdef Py_ssize_t outer = 1, inner = 1
     for i in range(ndim(a)):
@@ -204,4 +207,5 @@ def resample(x, int dim, starts, columns, weights):
     else:
         tap(<double *>data(a), <double *>data(z), outer, dims(a)[dim], shape[dim], inner, <cnp.int64_t *>data(first),
             <cnp.int64_t *>data(places), <double *>data(factors))
+    give_back(rows, x)
     return z

@@ -62,7 +62,7 @@ ctypedef fused real:
 
 
 cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double correction):
-    """A reduction of reductions.h; None if NumPy has to do it, which goes through large columns in the order of memory.
+    """A reduction of reductions.h; None if NumPy has to do it, which goes through large columns in the order of memory, as prod does.
 
     Its last argument is n - `correction`, and at least 0.
     """
@@ -71,7 +71,7 @@ cdef object reduce(const mg_reduction *loops, object x, object reduced, bint kee
     if not is_real(x):
         return None
     rows = divided(x, reduced, keepdim, &g)
-    if rows is None or (g.inner > 1 and size(<ndarray>x) > SMALL):
+    if rows is None or (g.inner > 1 and size(<ndarray>x) > SMALL and loops != mg_prod_loops):
         return None
     a = <ndarray>rows
     z = fresh(g.nd, g.dims, typenum(a))

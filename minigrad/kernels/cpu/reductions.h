@@ -27,7 +27,7 @@
         MG_TOTAL(T, total, n, EXP(x[i * step] - top))                                              \
         return (T)(log(total) + top);                                                              \
     }                                                                                              \
-    MG_REDUCTION_LOOP(var, T, suffix) MG_REDUCTION_LOOP(prod, T, suffix) MG_REDUCTION_LOOP(logsumexp, T, suffix)
+    MG_REDUCTION_LOOP(var, T, suffix) MG_REDUCTION_LOOP(logsumexp, T, suffix) MG_PROD_LOOP(T, suffix)
 
 /* The step of neighbours is written as 1, so that the compiler vectorises. */
 #define MG_REDUCTION_LOOP(name, T, suffix)                                                         \
@@ -38,6 +38,22 @@
             r[o * inner + i] = mg_##name##_of_##suffix(p + o * n * inner + i, n, inner, argument); \
     }
 
+/* Columns are multiplied row by row, in the order of memory: some of them at a time, whose products stay in registers or near them. */
+#define MG_PROD_LOOP(T, suffix)                                                                    \
+    MG_SIMD static void mg_prod_##suffix(const void *x, void *z, mg_size outer, mg_size n, mg_size inner, double unused) { \
+        const T *p = (const T *)x; T *r = (T *)z;                                                  \
+        if (inner == 1) for (mg_size o = 0; o < outer; o++) r[o] = mg_prod_of_##suffix(p + o * n, n, 1, unused); \
+        else for (mg_size o = 0; o < outer; o++) for (mg_size first = 0; first < inner; first += MG_SOME) { \
+            const mg_size width = inner - first < MG_SOME ? inner - first : MG_SOME;               \
+            double products[MG_SOME];                                                              \
+            for (mg_size i = 0; i < width; i++) products[i] = 1;                                   \
+            for (mg_size k = 0; k < n; k++)                                                        \
+                for (mg_size i = 0; i < width; i++) products[i] *= p[(o * n + k) * inner + first + i]; \
+            for (mg_size i = 0; i < width; i++) r[o * inner + first + i] = (T)products[i];         \
+        }                                                                                          \
+    }
+#define MG_SOME 128
+
 MG_REDUCTIONS(float, f32, mg_exp_of_f32)
 MG_REDUCTIONS(double, f64, mg_exp_of_f64)
 
@@ -46,8 +62,16 @@ static const mg_reduction mg_var_loops[2] = {mg_var_f32, mg_var_f64}, mg_prod_lo
     mg_logsumexp_loops[2] = {mg_logsumexp_f32, mg_logsumexp_f64};
 
 /* z[o, i] = Σ x[o, k, i] over k, for integers, which wrap around */
-static void mg_sum_whole(const int64_t *x, int64_t *z, mg_size outer, mg_size n, mg_size inner) {
+MG_SIMD static void mg_sum_whole(const int64_t *x, int64_t *z, mg_size outer, mg_size n, mg_size inner) {
     uint64_t *sums = (uint64_t *)z;
+    if (inner == 1) {
+        for (mg_size o = 0; o < outer; o++, x += n) {
+            uint64_t sum = 0;
+            for (mg_size k = 0; k < n; k++) sum += (uint64_t)x[k];
+            sums[o] = sum;
+        }
+        return;
+    }
     for (mg_size o = 0; o < outer; o++, sums += inner) {
         for (mg_size i = 0; i < inner; i++) sums[i] = 0;
         for (mg_size k = 0; k < n; k++, x += inner)

@@ -63,6 +63,7 @@ __all__ = [
     "ne",
     "neg",
     "pow",
+    "prelu",
     "reciprocal",
     "relu",
     "relu_backward",
@@ -251,6 +252,12 @@ def sigmoid(x):
 
 def relu(x):
     return np.asarray(np.maximum(x, x.dtype.type(0)))
+
+
+@quiet
+@in_float32
+def prelu(x, y):
+    return np.asarray(np.where(x > 0, x, x * y))
 
 
 def relu_backward(g, z):

@@ -75,6 +75,9 @@ class Zero(Constant):
     def forward(k, x):
         return k.full(x.shape, 0, x.dtype)
 
+    def write(k, x):
+        k.fill_(x, 0)
+
 
 @op("fill_", "Fill2")
 class Fill(Constant):
@@ -82,6 +85,9 @@ class Fill(Constant):
 
     def forward(k, x, value):
         return k.full(x.shape, value, x.dtype)
+
+    def write(k, x, value):
+        k.fill_(x, value)
 
 
 @op("fill_tensor_", "Fill3")

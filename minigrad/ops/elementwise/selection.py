@@ -22,6 +22,7 @@ from minigrad._core.graph.upcalls import upcalls as core
 from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
+from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import (
@@ -52,6 +53,7 @@ __all__ = ["abs", "absolute", "clamp", "clip", "maximum", "minimum", "sign", "wh
 
 # Types of limits for which clamp needs no type promotion.
 PLAIN = (float, int, type(None))
+CLAMP = NUMBER["clamp"]
 
 
 @op("abs")
@@ -198,6 +200,13 @@ class Clamp(Elementwise):
 
     def forward(k, x, low, high):
         return k.clamp(x, low, high)
+
+    def write(k, x, low, high):
+        kernel = k.in_place[CLAMP]
+        if kernel is None:
+            k.copy_(x, k.clamp(x, low, high))
+        else:
+            kernel(x, low, high, x)
 
     def vjp_x(g, x, low, high):
         return where(inside_limits(x, low, high), g, 0.0)

@@ -55,7 +55,9 @@ class VectorNorm(Op):
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def forward(k, x, ord, dims, keepdim):
-        return round_to(k, length(k, k.abs(to_wide(k, x)), ord, dims, keepdim), x)
+        wide = to_wide(k, x)
+        size = wide if ord == 2 and wide.dtype.kind == "f" else k.abs(wide)     # squares need no abs
+        return round_to(k, length(k, size, ord, dims, keepdim), x)
 
     @in_float32
     def vjp_x(g, x, z, ord, dims, keepdim):

@@ -43,8 +43,7 @@ class LeakyRelu(Elementwise):
     torch_names = {"x": "self", "z": "result", "slope": "negative_slope"}
 
     def forward(k, x, slope):
-        v = to_wide(k, x)
-        return round_to(k, k.where(k.gt(v, 0), v, k.mul(v, slope)), x)
+        return k.prelu(x, slope)
 
     def vjp_x(g, x, slope):
         return call(LeakyReluBackward.op, (g, x, slope))
@@ -113,8 +112,7 @@ class PreluKernel(Elementwise):
     torch_names = {"x": "self", "w": "weight"}
 
     def forward(k, x, w):
-        v = to_wide(k, x)
-        return k.cast(k.where(k.gt(v, 0), v, k.mul(v, to_wide(k, w))), result_type(x, w))
+        return k.cast(k.prelu(to_wide(k, x), to_wide(k, w)), result_type(x, w))
 
     def vjp(g, needs, x, w):
         dx, dw = call(PreluKernelBackward.op, (g, x, w))

@@ -314,6 +314,7 @@ TWO = {
     "silu_backward": floats(silu_slope),
     "mish_backward": floats(mish_slope),
     "atan2": floats(lambda x, y: m.atan2(x, y)),
+    "prelu": floats(lambda x, y: x if x > 0 else x * y),
     "hypot": floats(lambda x, y: m.hypot(x, y)),
     "fmod": floats(lambda x, y: m.fmod(x, y), i=remainder_like_x),
     "remainder": floats(remainder, i=remainder_of_integers),
