@@ -593,7 +593,7 @@ for event in r.events:
 mg.utils.source.source_of("_core/engine/dependencies.py", "compute_dependencies")
 
 # %% [markdown]
-# Next, the loop of the second walk. `ready` serves the frequent case of a single ready node, which needs no heap. `hooked`
+# Next, the loop of the second walk. `ready` serves the frequent case of a single ready node, which needs no queue. `hooked`
 # nodes take a longer way, `run_watched`, which contains the same three steps.
 
 # %%
@@ -609,11 +609,12 @@ mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.run")
 mg.utils.source.source_of("_core/engine/graph_task.py", "GraphTask.deliver")
 
 # %% [markdown]
-# The ready queue is a heap. Our `max(ready)` looks at all ready nodes, but a heap looks at only a few. This function puts a
-# node in:
+# Our `max(ready)` looks at all ready nodes. The ready queue keeps them in a row, in the order in which they run. A node that becomes
+# ready was usually created before all that wait, so its place is near the end. This function puts it there. (A node that would go far
+# up the row goes into a heap instead.)
 
 # %%
-mg.utils.source.source_of("_core/engine/ready_queue.py", "sift_up")
+mg.utils.source.source_of("_core/engine/ready_queue.py", "ReadyQueue.insert")
 
 # %% [markdown]
 # Last, the stamp. A dict per task, like ours, costs one look-up per edge on the hottest path of the engine. So the counts and

@@ -694,7 +694,7 @@ mg.viz.step(r)
 # %% [markdown]
 # ## The source
 #
-# The ready queue is a heap in a list. Look for declared C variables, and for `cython.cast` where the list returns an object that we
+# The ready queue has a heap, in a list. Look for declared C variables, and for `cython.cast` where the list returns an object that we
 # know to be a node. Every word is Python.
 
 # %%

@@ -1,5 +1,6 @@
 """The order in which nodes run, and how often: engine.md 2 (the task), 3 (dependencies), 4 (the ready queue)."""
 
+import random
 import threading
 import warnings
 
@@ -253,6 +254,43 @@ def test_latest_first_in_a_graph(m):
     runs(ran, a=a.grad_fn, b=b.grad_fn, c=c.grad_fn, d=d.grad_fn)
     ((c + b) + (a + d)).backward()
     assert ran == ["d", "c", "b", "a"]
+
+
+@pytest.mark.parametrize("n", [5, 50, 500])
+@pytest.mark.parametrize("reach", [1, 10, 1000])
+def test_latest_first_in_a_large_graph(m, n, reach):
+    """engine/Q-02: each node takes its inputs from the `reach` tensors before it, and the last one takes all, in any order."""
+    drawn = random.Random(n)
+    tensors = [leaf(m, 1.).exp()]
+    for _ in range(n):
+        tensors.append(drawn.choice(tensors[-reach:]) * 0.5 + drawn.choice(tensors[-reach:]) * 0.5)
+    drawn.shuffle(tensors)
+    out = m.stack(tensors).sum()
+    waits = {out.grad_fn: 0}        # node -> how many gradients it waits for
+    nodes, ran, expected = [out.grad_fn], [], []
+    for node in nodes:
+        node.register_hook(lambda *_, node=node: ran.append(node._sequence_nr()))
+        for following in inputs(node):
+            if following not in waits:
+                waits[following] = 0
+                nodes.append(following)
+            waits[following] += 1
+    ready = [out.grad_fn]
+    while ready:
+        node = max(ready, key=lambda node: node._sequence_nr())
+        ready.remove(node)
+        expected.append(node._sequence_nr())
+        for following in inputs(node):
+            waits[following] -= 1
+            if waits[following] == 0:
+                ready.append(following)
+    out.backward()
+    assert ran == expected
+
+
+def inputs(node):
+    """The nodes behind the edges of a node."""
+    return [following for following, _ in node.next_functions if following is not None]
 
 
 def test_accumulators_run_at_once(m):

@@ -36,7 +36,7 @@ from typing import Any
 import cython
 from cython.cimports.minigrad._core.engine.dependencies import clear_buffers, count_dependencies
 from cython.cimports.minigrad._core.engine.graph_task import GraphTask
-from cython.cimports.minigrad._core.engine.ready_queue import pop_ready, push_ready
+from cython.cimports.minigrad._core.engine.ready_queue import ReadyQueue
 from cython.cimports.minigrad._core.engine.stream_task import StreamTask
 from cython.cimports.minigrad._core.engine.validate import cast_gradient
 from cython.cimports.minigrad._core.graph.accumulate_grad import gradient_edge
@@ -363,17 +363,19 @@ def execution_order():
                 waiting[following] = 1
                 stack.append(following)
     order = []
-    heap = [task.root]
-    while heap:
-        node = pop_ready(heap)
+    queue: ReadyQueue = ReadyQueue()
+    queue.push(task.root)
+    while True:
+        node = queue.pop()
+        if node is None:
+            return order
         if not isinstance(node, GraphRoot):
             order.append(node)
         for following in node.next_nodes():
             if following in waiting:
                 waiting[following] -= 1
                 if waiting[following] == 0:
-                    push_ready(heap, following)
-    return order
+                    queue.push(following)
 
 
 def is_checkpoint_valid():

@@ -1,3 +1,4 @@
+from minigrad._core.engine.ready_queue cimport ReadyQueue
 from minigrad._core.graph.node cimport Node
 from minigrad._core.graph.thread_state cimport Modes, State
 
@@ -6,7 +7,7 @@ cdef class Scratch:
     cdef int dependencies
     cdef int needed
 
-cdef class GraphTask:
+cdef class GraphTask(ReadyQueue):
     cdef readonly unsigned long long id
     cdef readonly bint selective
     cdef dict others
@@ -21,8 +22,6 @@ cdef class GraphTask:
     cdef list captured
     cdef list results
     cdef Modes modes
-    cdef list heap
-    cdef Node ready
     cdef object __weakref__
 
     cdef Scratch scratch(self, Node node)
@@ -32,8 +31,6 @@ cdef class GraphTask:
     cdef object take(self, Node node)
     cdef object deliver(self, Node node, bint checked)
     cdef object receive(self, Node node, int number, object grad)
-    cdef object push(self, Node node)
-    cdef Node pop(self)
     cdef long long wanted(self, Node node) except? -7
     cdef object run_watched(self, Node node)
     cdef object run_steps(self, Node node)

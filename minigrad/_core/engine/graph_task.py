@@ -20,7 +20,6 @@ Mirrors Engine::thread_main and evaluate_function of ``torch/csrc/autograd/engin
 """
 
 import cython
-from cython.cimports.minigrad._core.engine.ready_queue import pop_ready, push_ready
 from cython.cimports.minigrad._core.engine.tensor_hooks import run_hooks_on_tensors
 from cython.cimports.minigrad._core.engine.validate import validate_gradient
 from cython.cimports.minigrad._core.graph.anomaly import Anomaly, check_results
@@ -30,6 +29,7 @@ from cython.cimports.minigrad._core.graph.switches import Switches
 from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_exclusive
 from cython.cimports.minigrad._core.graph.thread_state import current
 
+from minigrad._core.engine.ready_queue import ReadyQueue
 from minigrad._core.graph.anomaly import anomaly as _switch
 from minigrad._core.graph.node import NEEDED as _NEEDED
 from minigrad._core.graph.node import Node
@@ -59,7 +59,7 @@ class Scratch:
 
 @cython.binding(False)
 @cython.cclass
-class GraphTask:
+class GraphTask(ReadyQueue):
     """One run of the engine: until no node is ready, it takes the latest ready node, calls it, and delivers its results.
 
     Not locked: only the thread that runs the task uses it. A node's scratch fields are the task's while `dependencies.live` has
@@ -67,6 +67,7 @@ class GraphTask:
     """
 
     def __init__(self, number, keep_graph, create_graph, selective, outer):
+        ReadyQueue.__init__(self)
         self.id = number
         self.keep_graph = keep_graph
         self.create_graph = create_graph
@@ -81,8 +82,6 @@ class GraphTask:
         self.captured = []
         self.results = []           # the results of the running node, by edge; one list for all nodes
         self.modes = None           # the modes for each node: see `run_watched`
-        self.heap = []
-        self.ready = None           # a ready node that was created after all in the heap
 
     def scratch(self, node):
         """Our scratch for a node whose own fields belong to another task."""
@@ -111,13 +110,13 @@ class GraphTask:
         results: list = self.results
         self.push(root)
         while True:
-            node = self.ready       # what `pop` does, without a call
+            node = self.ready       # what `pop` does first, without a call
             if node is not None:
                 self.ready = None
-            elif self.heap:
-                node = pop_ready(self.heap)
             else:
-                break
+                node = self.pop()
+                if node is None:
+                    break
             executed += 1
             if executed & SIGNALS_EVERY == 0:
                 check_signals()
@@ -231,32 +230,6 @@ class GraphTask:
                 buffer[number] = None
                 buffer[number] = add_gradients(old, grad, self.out_of_place)
         return None
-
-    @cython.nonecheck(False)
-    def push(self, node):
-        """Put `node` into the ready queue. See Note [The node that runs next] in ``ready_queue.py``."""
-        before = self.ready
-        if before is None:
-            if not self.heap or cython.cast(Node, self.heap[0]).sequence < node.sequence:
-                self.ready = node
-                return None
-        elif not node.sequence < before.sequence:
-            push_ready(self.heap, before)
-            if before.sequence < node.sequence:
-                self.ready = node
-                return None
-            self.ready = None
-        push_ready(self.heap, node)
-        return None
-
-    @cython.nonecheck(False)
-    def pop(self):
-        """Take the node that runs next out of the ready queue. None if no node is ready."""
-        node = self.ready
-        if node is not None:
-            self.ready = None
-            return node
-        return pop_ready(self.heap) if self.heap else None
 
     # ---- nodes with hooks, runs with inputs=, anomaly mode ------------------------------------------------
 

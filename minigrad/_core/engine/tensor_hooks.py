@@ -35,9 +35,8 @@ def run_hooks_on_tensors(node, grad):
     if extra is None:
         return grad
     if extra.tensor_hooks is not None:
-        i: cython.Py_ssize_t
-        for i in range(len(extra.tensor_hooks)):        # hooks that a hook adds wait for the next run
-            hooks: Hooks = extra.tensor_hooks[i]
+        hooks: Hooks
+        for hooks in extra.tensor_hooks:        # hooks that a hook adds wait for the next run
             if type(node.meta) is not tuple:
                 grad = run_tensor_hooks(hooks, grad)
             else:

@@ -158,19 +158,6 @@ cdef extern from *:
     }
     #define mg_as_tuple(items) Py_NewRef(items)
 
-    /* items.pop(), but the list keeps its memory for the next item: a list of few items would ask for it again each time. */
-    static inline PyObject *mg_pop_last(PyObject *items) {
-        Py_ssize_t last = PyList_GET_SIZE(items) - 1;
-        PyObject *o = PyList_GET_ITEM(items, last);
-    #ifndef MINIGRAD_PLAIN
-        Py_SET_SIZE((PyVarObject *)items, last);
-    #else
-        Py_INCREF(o);
-        if (PyList_SetSlice(items, last, last + 1, NULL) < 0) Py_CLEAR(o);
-    #endif
-        return o;
-    }
-
     /* A tuple of the values of a dict, or of a subclass of dict. (PyDict_Values makes a list, which takes three times as long.) */
     static inline PyObject *mg_dict_values(PyObject *d) {
         PyObject *values = NULL, *value;
@@ -191,7 +178,6 @@ cdef extern from *:
     tuple new_tuple "mg_new_tuple"(Py_ssize_t n)
     void put_item "mg_put_item"(tuple items, Py_ssize_t i, object x)
     tuple as_tuple "mg_as_tuple"(tuple items)
-    object pop_last "mg_pop_last"(list items)
     tuple dict_values "mg_dict_values"(object d)
     bint has_weak_reference "mg_has_weak_reference"(object o)
     object weak_reference "mg_weak_reference"(object o)

@@ -45,7 +45,6 @@ __all__ = [
     "named_subclass",
     "new_tuple",
     "owns_rows",
-    "pop_last",
     "put_item",
     "recycle",
     "reference_count",
@@ -202,11 +201,6 @@ def put_item(items, i, x):
 def as_tuple(items):
     """The result of `new_tuple`, when all its items are set."""
     return tuple(items)
-
-
-def pop_last(items):
-    """``items.pop()`` of a list with an item. Compiled, the list keeps its memory for the next item."""
-    return items.pop()
 
 
 def reference_count(obj):

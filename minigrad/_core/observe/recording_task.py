@@ -48,9 +48,11 @@ class RecordingTask(StreamTask):
             self.note_start(root)
             self.ready = root
             switches.note("enqueue", root, {"last": None})
-            while self.ready is not None or self.heap:
+            while True:
                 check_signals()
                 node = self.choose_next()
+                if node is None:
+                    break
                 executed += self.runs(node)
                 while len(self.results) < node.edges:
                     self.results.append(None)
@@ -106,10 +108,12 @@ class RecordingTask(StreamTask):
         return [root, *inner, *[node for node in found[1:] if node.sequence == LAST]]
 
     def choose_next(self):
-        """Take the node that runs next out of the queue."""
+        """Take the node that runs next out of the queue. None if the queue is empty."""
         node: Node
         node = self.pop()
-        others = sorted(self.heap, key=sequence_of, reverse=True)
+        if node is None:
+            return None
+        others = sorted(self.waiting_nodes(), key=sequence_of, reverse=True)
         rule = "only" if not others else "accumulate" if node.sequence == LAST else "latest"
         runs = bool(self.runs(node))
         switches.note("dequeue", node, {"gradient": self.buffer(node), "others": others, "rule": rule, "runs": runs})

@@ -65,7 +65,7 @@ class SwappedTask(RecordingTask):
     """A `RecordingTask` that calls the functions in `parts`.
 
     queue       the user's ready queue, or None
-    waiting     the nodes in it; `heap` has as many items
+    waiting     the nodes in it
     """
 
     def __init__(self, number, keep_graph, create_graph, selective, outer):
@@ -149,7 +149,6 @@ class SwappedTask(RecordingTask):
         if self.queue is None:
             return RecordingTask.push(self, node)
         self.waiting[node] = None
-        self.heap.append(node)
         parts.push(self.queue, node)
         return None
 
@@ -161,9 +160,10 @@ class SwappedTask(RecordingTask):
             node = self.ready
             self.ready = None
             self.push(node)
+        if not self.waiting:
+            return None
         node = parts.pop(self.queue, self.waiting)
         del self.waiting[node]
-        self.heap.pop()
         if switches.recording:
             switches.note("dequeue", node, {"gradient": self.buffer(node), "rule": "swapped", "runs": bool(self.runs(node)),
                                             "others": sorted(self.waiting, key=sequence_of, reverse=True)})

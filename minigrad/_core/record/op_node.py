@@ -268,9 +268,9 @@ class OpNode(Node):
         history = current().grad_enabled
         i: cython.int
         k: cython.int
-        values: list = [None] * plan.saved      # of its full length at once, so that it does not grow
+        values: tuple = new_tuple(plan.saved)
         for k in range(plan.saved):
-            values[k] = self.value(k, history)
+            put_item(values, k, self.value(k, history))
         if plan.single:
             if plan.active & wanted & 1:
                 results[0] = call_rest(plan.formulas[0], grad, values, 0)
@@ -458,9 +458,13 @@ def describe_argument(source, args):
 
 @cython.cfunc
 def shape_of(argument) -> object:
-    """The shape of a tensor; a list of shapes for a tuple; the empty shape for None or a number."""
+    """The shape of a tensor; a tuple of shapes for a tuple; the empty shape for None or a number."""
     if isinstance(argument, TensorBase):
         return cython.cast(TensorBase, argument)._meta.shape
-    if isinstance(argument, tuple):
-        return [shape_of(item) for item in argument]
-    return ()
+    if not isinstance(argument, tuple):
+        return ()
+    shapes: tuple = new_tuple(len(argument))
+    i: cython.Py_ssize_t
+    for i in range(len(argument)):
+        put_item(shapes, i, shape_of(argument[i]))
+    return as_tuple(shapes)

@@ -407,10 +407,7 @@ def add_tensor_hook(tensor: TensorBase, hook) -> object:
         extra.hooks = hooks
         if tensor._node is not None:
             of_node: NodeExtra = node.extras()
-            if of_node.tensor_hooks is None:
-                of_node.tensor_hooks = [hooks]
-            else:
-                of_node.tensor_hooks.append(hooks)
+            of_node.tensor_hooks = (hooks,) if of_node.tensor_hooks is None else (*of_node.tensor_hooks, hooks)
     if node is not None:
         node.hooked = True
     return handle

@@ -146,14 +146,15 @@ class Cat(Op):
 
     def vjp(g, needs, xs_shape, dim):
         i = cython.declare(cython.Py_ssize_t)
-        start = cython.declare(cython.Py_ssize_t)
-        stop = cython.declare(cython.Py_ssize_t, 0)
+        start = cython.declare(cython.Py_ssize_t, 0)
+        size = cython.declare(cython.Py_ssize_t)
+        at = cython.declare(cython.Py_ssize_t, dim)
         grads = [None] * len(needs)
         for i in range(len(needs)):
-            start = stop
-            stop += xs_shape[i][dim]
+            size = xs_shape[i][at]
             if needs[i]:
-                grads[i] = call(SLICE, (g, dim, start, stop, 1))
+                grads[i] = call(SLICE, (g, dim, start, start + size, 1))
+            start += size
         return grads
 
     def jvp(ts, xs, dim):
