@@ -27,7 +27,7 @@ cdef extern from "elementwise.h" nogil:
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
-    int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide
+    int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide, MG_B_logaddexp
     ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
@@ -184,6 +184,10 @@ def prelu(x, y):
 
 def hypot(x, y):
     return binary(MG_B_hypot, x, y, "hypot")
+
+
+def logaddexp(x, y):
+    return binary(MG_B_logaddexp, x, y, "logaddexp")
 
 
 def fmod(x, y):
@@ -400,7 +404,7 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),
                      (gelu_tanh_backward, MG_B_gelu_tanh_backward), (silu_backward, MG_B_silu_backward),
                      (mish_backward, MG_B_mish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
-                     (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide)]:
+                     (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
 def clamp_in_place(x, low, high, out):
     cdef int kind = writable(out)
