@@ -147,6 +147,10 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "nextafter": ("x, y", "the number next to x in the direction of y"),
     "frexp": ("x", "(mantissa, exponent as int32)"),
     "where": ("c, x, y", "x where c, else y"),
+    "lerp": ("x, y, w", "x + w (y - x), for a number w; exactly y for w = 1"),
+    "addcmul": ("b, x, y, value", "b + value x y, for a number `value`"),
+    "addcdiv": ("b, x, y, value", "b + value x / y"),
+    "huber": ("x, y, limit, scale", "(d - s / 2) s / scale, with d = |x - y| and s the smaller of d and `limit`; two numbers"),
     "clamp": ("x, low, high", "x limited to [low, high]; each an array, a number or None"),
     "nan_to_num": ("x, nan, posinf, neginf", "x with nan, inf and -inf replaced by these numbers"),
     # creation and copies

@@ -135,6 +135,15 @@ for _shape in SHAPES:
     for _low, _high in ((-1, None), (None, 1), (0, 1), (1, 0)):
         sample("clamp", f"{_shape} {_low} {_high}", (_shape, "special"), dtypes=REAL,
                after=lambda x, low=_low, high=_high: (x, max(low, 0) if low is not None and x.dtype.kind == "u" else low, high))
+    for _kind in ("any", "special"):
+        sample("lerp", f"{_shape} {_kind} near", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.3))
+        sample("lerp", f"{_shape} {_kind} far", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.9))
+        sample("huber", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 1.0, 0.5))
+        sample("addcmul addcdiv", f"{_shape} {_kind}", (_shape, "any"), (_shape, _kind), (_shape, "positive"), dtypes=FLOATS,
+               after=lambda b, x, y: (b, x, y, -0.3))
+sample("addcmul addcdiv", "broadcast", (2, 3), (3,), ((2, 1), "positive"), after=lambda b, x, y: (b, x, y, 0.5))
+sample("lerp", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5))
+sample("huber", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
 sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
 for _shape in SHAPES:
     sample("polygamma", f"{_shape}", (_shape, "positive"), dtypes=FLOATS, after=lambda x: (x, 2))

@@ -27,7 +27,8 @@
     X(mish_backward, 13, a * mg_mish_slope_f32(b), a * mg_mish_slope_f64(b))                       \
     X(glu, 14, a * mg_sigmoid_of_f32(b), a * mg_sigmoid_of_f64(b))                                 \
     X(prelu, 15, a > 0 ? a : a * b, a > 0 ? a : a * b)                                             \
-    X(hypot, 16, mg_hypot_of_f32(a, b), hypot(a, b))
+    X(hypot, 16, mg_hypot_of_f32(a, b), hypot(a, b))                                               \
+    X(logaddexp, 20, mg_logaddexp_of_f32(a, b), mg_logaddexp_of_f64(a, b))
 
 /* The same for what a division leaves; see remainders.h. */
 #define MG_REMAINDER_TABLE(X) X(fmod, 17) X(remainder, 18) X(floor_divide, 19)
@@ -66,29 +67,49 @@ static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTR
 static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY)};
 static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)};
 
-/* z = x, at least `low` and at most `high`; nan stays nan. */
-typedef void (*mg_limit)(const void *, const void *, const void *, void *, mg_size);
-#define MG_LIMIT_LOOP(T, suffix)                                                                   \
-    MG_SIMD static void mg_limit_##suffix(const void *x, const void *low, const void *high, void *z, mg_size n) { \
-        const T *p = (const T *)x, least = *(const T *)low, most = *(const T *)high; T *r = (T *)z; \
+/* Functions of up to three arrays a, b, c of one shape, and of two numbers p and q. The expressions serve both types.
+
+   limit, huber: nan stays nan, because it is neither less nor more than p */
+#define MG_MIXED_TABLE(X)                                                                          \
+    X(limit, 0, MG_AT_MOST(q, a < p ? p : a))                                                      \
+    X(lerp, 1, p < (T)0.5 && p > (T)-0.5 ? a + p * (b - a) : b - q * (b - a))                      \
+    X(addcmul, 2, a + p * (b * c))                                                                 \
+    X(addcdiv, 3, a + p * (b / c))                                                                 \
+    X(huber, 4, MG_HUBER(MG_DISTANCE(a, b), MG_AT_MOST(p, MG_DISTANCE(a, b)), q))
+#define MG_AT_MOST(most, x) ((x) > (most) ? (most) : (x))
+#define MG_DISTANCE(a, b) ((a) < (b) ? (b) - (a) : (a) - (b))
+#define MG_HUBER(d, s, q) (((d) - (s) * (T)0.5) * ((s) / (q)))
+
+typedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, mg_size);
+#define MG_MIXED_LOOP(name, type, suffix, expression)                                              \
+    MG_SIMD static void mg_##name##_##suffix(const void *x, const void *y, const void *w, const void *first, const void *second, \
+                                             void *z, mg_size n) {                                 \
+        typedef type T;                                                                            \
+        const T *k = (const T *)x, *l = (const T *)y, *m = (const T *)w, p = *(const T *)first, q = *(const T *)second; \
+        T *r = (T *)z;                                                                             \
         for (mg_size i = 0; i < n; i++) {                                                          \
-            const T a = p[i], b = a < least ? least : a;                                           \
-            r[i] = b > most ? most : b;                                                            \
+            const T a = k[i], b = l[i], c = m[i];                                                  \
+            (void)b; (void)c; (void)q;                                                             \
+            r[i] = (expression);                                                                   \
         }                                                                                          \
     }
-MG_LIMIT_LOOP(float, f32)
-MG_LIMIT_LOOP(double, f64)
-static const mg_limit mg_limit_loops[2] = {mg_limit_f32, mg_limit_f64};
+#define MG_DEFINE_MIXED(name, number, expression)                                                  \
+    MG_MIXED_LOOP(name, float, f32, expression) MG_MIXED_LOOP(name, double, f64, expression)
+#define MG_MIXED_ENTRY(name, number, expression) [number] = {mg_##name##_f32, mg_##name##_f64},
+#define MG_MIXED_NUMBER(name, number, expression) MG_M_##name = number,
+MG_MIXED_TABLE(MG_DEFINE_MIXED)
+static const mg_mixed mg_mixed_loops[][2] = {MG_MIXED_TABLE(MG_MIXED_ENTRY)};
 
-static inline void mg_run_limit(mg_limit loop, const char *x, const void *low, const void *high, char *z, mg_size n, int itemsize,
-                                int threads) {
-    MG_SHARED(n, loop(x + from * itemsize, low, high, z + from * itemsize, count))
+static inline void mg_run_mixed(mg_mixed loop, const char *x, const char *y, const char *w, const void *p, const void *q, char *z,
+                                mg_size n, int itemsize, int threads) {
+    MG_SHARED(n, loop(x + from * itemsize, y + from * itemsize, w + from * itemsize, p, q, z + from * itemsize, count))
 }
 
 #define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
 #define MG_REMAINDER_NUMBER(name, number) MG_B_##name = number,
 #define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
 #define MG_SPECIAL_NUMBER(name, number, f, d) MG_S_##name = number,
-enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER) MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
+enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER) MG_MIXED_TABLE(MG_MIXED_NUMBER)
+       MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
 
 #endif

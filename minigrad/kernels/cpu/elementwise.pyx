@@ -27,10 +27,11 @@ cdef extern from "elementwise.h" nogil:
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
-    int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide
-    ctypedef void (*mg_limit)(const void *, const void *, const void *, void *, Py_ssize_t)
-    const mg_limit mg_limit_loops[2]
-    void mg_run_limit(mg_limit, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
+    int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide, MG_B_logaddexp
+    ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
+    const mg_mixed mg_mixed_loops[][2]
+    void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
+    int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber
     int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
     int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign
     int MG_S_erfc, MG_S_erfinv, MG_S_lgamma, MG_S_digamma, MG_S_i0, MG_S_i1
@@ -185,6 +186,10 @@ def hypot(x, y):
     return binary(MG_B_hypot, x, y, "hypot")
 
 
+def logaddexp(x, y):
+    return binary(MG_B_logaddexp, x, y, "logaddexp")
+
+
 def fmod(x, y):
     return binary(MG_B_fmod, x, y, "fmod")
 
@@ -288,32 +293,70 @@ def i1(x):
     return loop_over(mg_special_loops[MG_S_i1], x, "i1")
 
 
-cdef bint limit(ndarray x, int kind, object low, object high, ndarray z) except -1:
-    """z = x limited to [low, high], numbers or None, for arrays of one shape. False if a limit is something else."""
-    cdef Number least, most
-    cdef char *p = data(x)
+cdef bint write_mixed(int op, int kind, ndarray x, object y, object w, object first, object second, ndarray z) except -1:
+    """z = f(x, y, w, first, second) for a row-major array x of `kind`, arrays like x (or None) and numbers. False for others."""
+    cdef Number p, q
+    cdef char *px = data(x)
+    cdef char *py = px if y is None else data_like(x, kind, y)
+    cdef char *pw = px if w is None else data_like(x, kind, w)
     cdef char *r = data(z)
     cdef Py_ssize_t n = size(z)
-    low, high = -INFINITY if low is None else low, INFINITY if high is None else high
-    if not is_number(low) or not is_number(high):
+    if py == NULL or pw == NULL or not is_number(first) or not is_number(second):
         return False
-    write_number(low, kind, &least)
-    write_number(high, kind, &most)
+    write_number(first, kind, &p)
+    write_number(second, kind, &q)
     if n < MG_PARALLEL:
-        mg_limit_loops[kind](p, &least, &most, r, n)
+        mg_mixed_loops[op][kind](px, py, pw, &p, &q, r, n)
     else:
         with nogil:
-            mg_run_limit(mg_limit_loops[kind], p, &least, &most, r, n, item_size(kind), threads)
+            mg_run_mixed(mg_mixed_loops[op][kind], px, py, pw, &p, &q, r, n, item_size(kind), threads)
     return True
 
 
-def clamp(x, low, high):
+cdef inline char *data_like(ndarray x, int kind, object y) noexcept:
+    """The address of the elements of y, if it is a row-major array with the dtype and shape of x; else NULL."""
+    if easy(y) != kind or ndim(<ndarray>y) != ndim(x) or not same_dims(dims(<ndarray>y), dims(x), ndim(x)):
+        return NULL
+    return data(<ndarray>y)
+
+
+cdef object mixed(int op, object x, object y, object w, object first, object second):
+    """`write_mixed` to a new array; None for other operands."""
     cdef int kind = easy(x)
-    cdef ndarray z
-    if kind >= 0:
-        z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
-        if limit(<ndarray>x, kind, low, high, z):
-            return z
+    if kind < 0:
+        return None
+    cdef ndarray z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
+    return z if write_mixed(op, kind, <ndarray>x, y, w, first, second, z) else None
+
+
+def lerp(x, y, w):
+    z = mixed(MG_M_lerp, x, y, None, w, 1 - w) if is_number(w) else None
+    return numpy_ref.lerp(x, y, w) if z is None else z
+
+
+def addcmul(b, x, y, value):
+    z = mixed(MG_M_addcmul, b, x, y, value, 0)
+    return numpy_ref.addcmul(b, x, y, value) if z is None else z
+
+
+def addcdiv(b, x, y, value):
+    z = mixed(MG_M_addcdiv, b, x, y, value, 0)
+    return numpy_ref.addcdiv(b, x, y, value) if z is None else z
+
+
+def huber(x, y, limit, scale):
+    z = mixed(MG_M_huber, x, y, None, limit, scale) if y is not None else None
+    return numpy_ref.huber(x, y, limit, scale) if z is None else z
+
+
+cdef inline object or_infinity(object limit, double infinity):
+    return infinity if limit is None else limit
+
+
+def clamp(x, low, high):
+    z = mixed(MG_M_limit, x, None, None, or_infinity(low, -INFINITY), or_infinity(high, INFINITY))
+    if z is not None:
+        return z
     if kind_of(x) < 0 or (low is None and high is None):
         return numpy_ref.clamp(x, low, high)
     z = x if low is None else binary(MG_B_maximum, x, low, "maximum")
@@ -361,11 +404,12 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),
                      (gelu_tanh_backward, MG_B_gelu_tanh_backward), (silu_backward, MG_B_silu_backward),
                      (mish_backward, MG_B_mish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
-                     (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide)]:
+                     (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
 def clamp_in_place(x, low, high, out):
     cdef int kind = writable(out)
-    if kind < 0 or not loop_fits(x, out, kind) or not limit(<ndarray>x, kind, low, high, <ndarray>out):
+    if kind < 0 or not loop_fits(x, out, kind) or not write_mixed(
+            MG_M_limit, kind, <ndarray>x, None, None, or_infinity(low, -INFINITY), or_infinity(high, INFINITY), <ndarray>out):
         numpy_ref.copy_(out, clamp(x, low, high))
 
 

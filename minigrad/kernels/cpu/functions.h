@@ -71,6 +71,22 @@ static inline float mg_erf_of_f32(float x) {
     return z > 1 ? 1.0f : z < -1 ? -1.0f : z;
 }
 
+/* log(e^x + e^y) = the larger + log(1 + u), u = e^-|x - y|, and log(1 + u) = 2 (s + s³/3 + s⁵/5 ...), s = u / (2 + u) <= 1/3. */
+static inline float mg_logaddexp_of_f32(float x, float y) {
+    const float top = x > y ? x : y, u = mg_exp_of_f32(-fabsf(x - y)), s = u / (2 + u), t = s * s;
+    const float log = s * (2 + t * (2.0f / 3 + t * (2.0f / 5 + t * (2.0f / 7 + t * (2.0f / 9 + t * (2.0f / 11 + t * (2.0f / 13
+                    + t * (2.0f / 15))))))));
+    return x == y ? x + 0.693147180559945f : top + log;     /* for equal infinities too, whose difference is nan */
+}
+static inline double mg_logaddexp_of_f64(double x, double y) {
+    const double top = x > y ? x : y, u = mg_exp_of_f64(-fabs(x - y)), s = u / (2 + u), t = s * s;
+    const double tail = 2.0 / 17 + t * (2.0 / 19 + t * (2.0 / 21 + t * (2.0 / 23 + t * (2.0 / 25 + t * (2.0 / 27 + t * (2.0 / 29
+                      + t * (2.0 / 31 + t * (2.0 / 33))))))));
+    const double log = s * (2 + t * (2.0 / 3 + t * (2.0 / 5 + t * (2.0 / 7 + t * (2.0 / 9 + t * (2.0 / 11 + t * (2.0 / 13
+                     + t * (2.0 / 15 + t * tail))))))));
+    return x == y ? x + 0.69314718055994530942 : top + log;
+}
+
 /* The root of x² + y². The squares of floats do not overflow as doubles. An infinite side makes it infinite, beside a nan too. */
 static inline float mg_hypot_of_f32(float x, float y) {
     const double a = x, b = y;

@@ -4,7 +4,7 @@
 from operator import iadd
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, in_rows
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.numpy_ref.precision import SILENCE
@@ -28,6 +28,8 @@ cdef extern from "products.h" nogil:
     void small_product_f64 "mg_small_product_f64"(const double *, Py_ssize_t, Py_ssize_t, const double *, Py_ssize_t, Py_ssize_t,
                                                   double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     bint has_widest "mg_has_widest"()
+    void whole_product "mg_whole_product"(const cnp.uint64_t *, const cnp.uint64_t *, cnp.uint64_t *, Py_ssize_t,
+                                          Py_ssize_t, Py_ssize_t)
     void add_row_f32 "mg_add_row_f32"(void *, const void *, Py_ssize_t, Py_ssize_t)
     void add_row_f64 "mg_add_row_f64"(void *, const void *, Py_ssize_t, Py_ssize_t)
 
@@ -116,13 +118,32 @@ cdef bint multiply_into(ndarray x, ndarray y, ndarray z) noexcept:
         return multiply(kind, data(x), a[0] >> shift, a[1] >> shift, data(y), b[0] >> shift, b[1] >> shift, data(z), m, k, n)
 
 
+cdef object product_of_whole(object x, object y, npy_intp *shape):
+    """x y for row-major int64 matrices, which BLAS does not have; None for others."""
+    cdef cnp.int64_t *p = indices(x)
+    cdef cnp.int64_t *q = indices(y)
+    if p == NULL or q == NULL:
+        return None
+    cdef ndarray z = <ndarray>empty(2, shape, cnp.NPY_INT64, 0)
+    cdef char *r = data(z)
+    cdef npy_intp m = shape[0], n = shape[1], k = dims(<ndarray>x)[1]
+    with nogil:
+        whole_product(<cnp.uint64_t *>p, <cnp.uint64_t *>q, <cnp.uint64_t *>r, m, k, n)
+    return z
+
+
 cdef object product(ndarray x, ndarray y):
     """x y for two matrices."""
     cdef npy_intp shape[2]
     cdef ndarray z
-    if not is_real(x) or not is_real(y) or typenum(x) != typenum(y) or dims(x)[1] != dims(y)[0]:
-        return blas(x, y, None)
     shape[0], shape[1] = dims(x)[0], dims(y)[1]
+    if dims(x)[1] != dims(y)[0]:
+        return blas(x, y, None)
+    if typenum(x) == typenum(y) == cnp.NPY_INT64:
+        z = product_of_whole(in_rows(x), in_rows(y), shape)
+        return blas(x, y, None) if z is None else z
+    if not is_real(x) or not is_real(y) or typenum(x) != typenum(y):
+        return blas(x, y, None)
     z = fresh(2, shape, typenum(x))
     return z if multiply_into(x, y, z) else blas(x, y, z)
 

@@ -1,7 +1,7 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Maxima over windows, and resampling. `places`, `starts`, `columns`, `weights` are the tables of ``kernels/resampling.py``."""
 
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh, give_back, in_rows
@@ -167,6 +167,31 @@ cdef void tap(const real *x, real *z, Py_ssize_t outer, Py_ssize_t length, Py_ss
         x += length * inner
 
 
+cdef void pick(const real *x, real *z, Py_ssize_t outer, Py_ssize_t length, Py_ssize_t count, Py_ssize_t inner,
+               const cnp.int64_t *columns) noexcept nogil:
+    """`tap` where each result is one element."""
+    cdef Py_ssize_t o, i
+    for o in range(outer):
+        for i in range(count):
+            if inner == 1:
+                z[i] = x[columns[i]]
+            else:
+                memcpy(z + i * inner, x + columns[i] * inner, inner * sizeof(real))
+        z += count * inner
+        x += length * inner
+
+
+cdef bint picks(const cnp.int64_t *starts, const double *weights, Py_ssize_t count, Py_ssize_t taps) noexcept nogil:
+    """Whether each of `count` sums is one element times 1, as in interpolation by the nearest."""
+    cdef Py_ssize_t i
+    if taps != count:
+        return False
+    for i in range(count):
+        if starts[i] != i or weights[i] != 1:
+            return False
+    return True
+
+
 cdef bint taps_fit(object starts, object columns, object weights, Py_ssize_t length) noexcept:
     """Whether these are a sparse matrix with `length` columns, as in kernels/resampling.py."""
     cdef cnp.int64_t *first = indices(starts)
@@ -201,7 +226,12 @@ def resample(x, int dim, starts, columns, weights):
     z = fresh(ndim(a), shape, typenum(a))
     if size(z) == 0:
         return z
-    if kind == 0:
+    if picks(<cnp.int64_t *>data(first), <double *>data(factors), shape[dim], size(places)):
+        if kind == 0:
+            pick(<float *>data(a), <float *>data(z), outer, dims(a)[dim], shape[dim], inner, <cnp.int64_t *>data(places))
+        else:
+            pick(<double *>data(a), <double *>data(z), outer, dims(a)[dim], shape[dim], inner, <cnp.int64_t *>data(places))
+    elif kind == 0:
         tap(<float *>data(a), <float *>data(z), outer, dims(a)[dim], shape[dim], inner, <cnp.int64_t *>data(first),
             <cnp.int64_t *>data(places), <double *>data(factors))
     else:

@@ -100,6 +100,17 @@ static inline void mg_turn_block_f64(const double *y, mg_size y_column, double *
 MG_SMALL_PRODUCT(float, f32)
 MG_SMALL_PRODUCT(double, f64)
 
+/* z = x y for row-major integers, which wrap around: each row of z is a sum of multiples of rows of y. */
+MG_SIMD static void mg_whole_product(const uint64_t *x, const uint64_t *y, uint64_t *z, mg_size m, mg_size k, mg_size n) {
+    for (mg_size i = 0; i < m; i++, z += n) {
+        for (mg_size j = 0; j < n; j++) z[j] = 0;
+        for (mg_size t = 0; t < k; t++) {
+            const uint64_t a = x[i * k + t], *row = y + t * n;
+            for (mg_size j = 0; j < n; j++) z[j] += a * row[j];
+        }
+    }
+}
+
 #define MG_LOOPS "product_tiles.h"
 #include "each_width.h"
 

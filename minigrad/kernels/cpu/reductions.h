@@ -38,7 +38,7 @@
             r[o * inner + i] = mg_##name##_of_##suffix(p + o * n * inner + i, n, inner, argument); \
     }
 
-/* Columns are multiplied row by row, in the order of memory: some of them at a time, whose products stay in registers or near them. */
+/* Columns are multiplied row by row, in the order of memory: some of them at a time, whose products stay in the cache. */
 #define MG_PROD_LOOP(T, suffix)                                                                    \
     MG_SIMD static void mg_prod_##suffix(const void *x, void *z, mg_size outer, mg_size n, mg_size inner, double unused) { \
         const T *p = (const T *)x; T *r = (T *)z;                                                  \

@@ -173,8 +173,7 @@ invert = loop_of_one(np.invert, "invert", BITS)
 logical_and, logical_or, logical_xor = [loop_of_two(getattr(np, "bitwise_" + name), "logical_" + name, BITS)
                                         for name in ("and", "or", "xor")]
 atan2, copysign = [loop_of_two(ufunc, name, FLOATS) for ufunc, name in ((np.arctan2, "atan2"), (np.copysign, "copysign"))]
-logaddexp, logaddexp2, fmax, fmin = [loop_of_two(getattr(np, name), name, FLOATS)
-                                     for name in ("logaddexp", "logaddexp2", "fmax", "fmin")]
+logaddexp2, fmax, fmin = [loop_of_two(getattr(np, name), name, FLOATS) for name in ("logaddexp2", "fmax", "fmin")]
 power = loop_of_two(np.power, "pow", FLOATS)
 
 

@@ -5,6 +5,8 @@ Most are NumPy's ufuncs, wrapped by `kernel`.
 Read next: ``precision.py``.
 """
 
+import builtins
+
 import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import in_float32, quiet
@@ -14,6 +16,8 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "addcdiv",
+    "addcmul",
     "angle",
     "asin",
     "asinh",
@@ -40,12 +44,14 @@ __all__ = [
     "ge",
     "gt",
     "heaviside",
+    "huber",
     "hypot",
     "invert",
     "isfinite",
     "isinf",
     "isnan",
     "le",
+    "lerp",
     "log",
     "log1p",
     "log2",
@@ -279,6 +285,25 @@ def tanh_backward(g, z):
 @quiet
 def where(c, x, y):
     return np.asarray(np.where(c, x, y))
+
+
+def lerp(x, y, w):
+    d = sub(y, x)
+    return add(x, mul(d, w)) if builtins.abs(w) < 0.5 else sub(y, mul(d, 1 - w))     # from the nearer end
+
+
+def addcmul(b, x, y, value):
+    return add(b, mul(mul(x, y), value))
+
+
+def addcdiv(b, x, y, value):
+    return add(b, mul(div(x, y), value))
+
+
+def huber(x, y, limit, scale):
+    d = abs(sub(x, y))
+    s = minimum(d, limit)
+    return mul(sub(d, mul(s, 0.5)), div(s, scale))
 
 
 @quiet

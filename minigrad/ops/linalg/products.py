@@ -159,7 +159,7 @@ class Addcmul(Elementwise):
     torch_names = {"b": "self", "x": "tensor1", "y": "tensor2"}
 
     def forward(k, b, x, y, value):
-        return round_to(k, combine(k, to_wide(k, b), k.mul(to_wide(k, x), to_wide(k, y)), 1, value), b)
+        return round_to(k, k.addcmul(to_wide(k, b), to_wide(k, x), to_wide(k, y), value), b)
 
     def vjp_b(g):
         return g
@@ -179,7 +179,7 @@ class Addcdiv(Elementwise):
     torch_names = {"b": "self", "x": "tensor1", "y": "tensor2"}
 
     def forward(k, b, x, y, value):
-        return round_to(k, combine(k, to_wide(k, b), k.div(to_wide(k, x), to_wide(k, y)), 1, value), b)
+        return round_to(k, k.addcdiv(to_wide(k, b), to_wide(k, x), to_wide(k, y), value), b)
 
     def vjp_b(g):
         return g
@@ -199,10 +199,8 @@ class LerpScalar(Elementwise):
     inputs = 2
     torch_names = {"x": "self", "y": "end", "w": "weight"}
 
-    def forward(k, x, y, w):        # from the nearer end, so that a weight of 1 gives y exactly
-        like, x, y = x, to_wide(k, x), to_wide(k, y)
-        d = k.sub(y, x)
-        return round_to(k, k.add(x, k.mul(d, w)) if abs(w) < 0.5 else k.sub(y, k.mul(d, 1 - w)), like)
+    def forward(k, x, y, w):
+        return round_to(k, k.lerp(to_wide(k, x), to_wide(k, y), w), x)
 
     def vjp_x(g, w):
         return g * conj(1 - w)
@@ -219,7 +217,7 @@ class Lerp(LerpScalar):
 
     def forward(k, x, y, w):
         like, x, y, w = x, to_wide(k, x), to_wide(k, y), to_wide(k, w)
-        d = k.sub(y, x)
+        d = k.sub(y, x)                 # from the nearer end, so that a weight of 1 gives y exactly
         z = k.where(k.lt(k.abs(w), 0.5), k.add(x, k.mul(d, w)), k.sub(y, k.mul(d, k.rsub(w, 1))))
         return round_to(k, z, like)
 

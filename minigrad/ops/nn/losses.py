@@ -362,9 +362,7 @@ class SmoothL1Loss(ElementwiseLoss):
     """z = d² / 2β below β, else d - β/2, where d = |x - y|; averaged or summed"""
 
     def forward(k, x, y, reduction, beta):      # with s = min(d, β) both are (d - s/2) s / β, in which no square overflows
-        d = k.abs(k.sub(to_wide(k, x), to_wide(k, y)))
-        s = k.clamp(d, None, beta)
-        return average_loss(k, k.mul(k.sub(d, k.mul(s, 0.5)), k.div(s, beta)), x, reduction)
+        return average_loss(k, k.huber(to_wide(k, x), to_wide(k, y), beta, beta), x, reduction)
 
     @in_float32
     def vjp_x(g, x, y, reduction, beta):        # dx = g (x - y) / β between -1 and 1
@@ -380,9 +378,7 @@ class HuberLoss(ElementwiseLoss):
     """z = d² / 2 below δ, else δ (d - δ/2), where d = |x - y|; averaged or summed"""
 
     def forward(k, x, y, reduction, delta):     # with s = min(d, δ) both are (d - s/2) s
-        d = k.abs(k.sub(to_wide(k, x), to_wide(k, y)))
-        s = k.clamp(d, None, delta)
-        return average_loss(k, k.mul(k.sub(d, k.mul(s, 0.5)), s), x, reduction)
+        return average_loss(k, k.huber(to_wide(k, x), to_wide(k, y), delta, 1.0), x, reduction)
 
     @in_float32
     def vjp_x(g, x, y, reduction, delta):       # dx = g (x - y) between -δ and δ

@@ -20,6 +20,7 @@ Mirrors ``aten/src/ATen/native/cuda/CUDALoops.cuh`` (gpu_kernel) and ``TensorIte
 Read next: ``quad_kernels.py``.
 """
 
+import builtins
 import math
 from functools import cache, lru_cache
 
@@ -315,15 +316,37 @@ def where(c, x, y):
     return z
 
 
+# ruff: noqa: F821  - the kernels that the table above made
+def lerp(x, y, w):
+    d = sub(y, x)
+    return add(x, mul(d, w)) if builtins.abs(w) < 0.5 else sub(y, mul(d, 1 - w))
+
+
+def addcmul(b, x, y, value):
+    product = mul(x, y)
+    return add(b, product if value == 1 else mul(product, value))
+
+
+def addcdiv(b, x, y, value):
+    quotient = div(x, y)
+    return add(b, quotient if value == 1 else mul(quotient, value))
+
+
+def huber(x, y, limit, scale):
+    d = abs(sub(x, y))
+    s = minimum(d, limit)
+    return mul(sub(d, mul(s, 0.5)), div(s, scale))
+
+
 def clamp(x, low, high):
     if x.dtype.kind in "iu":        # a limit may be outside the range of the dtype
         least, most = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
         low, high = [min(max(n, least), most) if type(n) is int else n for n in (low, high)]
     z = x
     if low is not None:
-        z = maximum(z, low)     # noqa: F821 - made by the table above
+        z = maximum(z, low)
     if high is not None:
-        z = minimum(z, high)    # noqa: F821
+        z = minimum(z, high)
     return z
 
 
