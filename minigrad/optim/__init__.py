@@ -9,6 +9,7 @@ from minigrad.optim.adamax import Adamax
 from minigrad.optim.adamw import AdamW
 from minigrad.optim.asgd import ASGD
 from minigrad.optim.lbfgs import LBFGS
+from minigrad.optim.muon import Muon
 from minigrad.optim.nadam import NAdam
 from minigrad.optim.optimizer import Optimizer
 from minigrad.optim.radam import RAdam
@@ -17,5 +18,5 @@ from minigrad.optim.rprop import Rprop
 from minigrad.optim.sgd import SGD
 from minigrad.optim.sparse_adam import SparseAdam
 
-__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam",
-           "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils"]
+__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer",
+           "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils"]

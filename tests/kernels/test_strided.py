@@ -155,3 +155,15 @@ def test_read_only_memory_is_not_written_to():
     for name in {"mul", "neg", "exp"} & set(IN_PLACE):
         with pytest.raises(ValueError):
             getattr(CPU, name).in_place(*(np.ones(3, np.float32),) * (1 + (name == "mul")), x)
+
+
+@pytest.mark.parametrize("dtype", ["?", "f2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("shape, axis", [((), None), ((1,), 0), ((5, 1), 1), ((1, 5), 0), ((5, 1, 3), 1), ((1, 5, 1), 2), ((40, 1), 1)], ids=str)
+def test_copies_of_expanded_arrays(shape, axis, dtype):
+    """Rows that are one number, and columns of neighbours that repeat."""
+    x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    wide = np.broadcast_to(x, (7, *[70 if i == axis else size for i, size in enumerate(shape)]))
+    for y in (wide, wide.T, wide[::2], wide[..., ::3] if shape else wide):
+        found = CPU.copy(y)
+        assert found.flags.c_contiguous and found.dtype == y.dtype
+        np.testing.assert_array_equal(found, y)

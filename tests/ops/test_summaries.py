@@ -59,3 +59,53 @@ def _gradient(m, numbers):
     x = m.tensor(numbers, dtype=m.float64, requires_grad=True)
     z = m.logcumsumexp(x, 0)
     return m.autograd.grad(z[1:].sum(), x)[0]
+
+
+MEANS = {"mean": lambda m, x: x.mean(), "mean dim": lambda m, x: x.mean(0).sum(), "mean keepdim": lambda m, x: x.mean(1, True).sum(),
+         "mean dims": lambda m, x: x.mean((0, 1)), "mean of columns": lambda m, x: x.t().mean(), "nanmean": lambda m, x: x.nanmean(),
+         "var_mean": lambda m, x: m.var_mean(x, 0)[1].sum(), "std_mean": lambda m, x: m.std_mean(x, 1)[1].sum()}
+
+
+def doubled_by_a_hook(m, function):
+    """The gradient of a tensor whose hook doubles it in place, and the strides that the hook sees."""
+    seen = []
+    x = m.ones(2, 3, requires_grad=True)
+    y = x * 1
+
+    def double(g):
+        seen.append(g.stride())
+        g.mul_(2)
+
+    y.register_hook(double)
+    function(m, y).backward()
+    return x.grad.tolist(), seen
+
+
+@pytest.mark.parametrize("function", MEANS.values(), ids=MEANS.keys())
+def test_a_hook_may_write_to_the_gradient_of_a_mean(function):
+    grad, strides = doubled_by_a_hook(mg, function)
+    x = mg.ones(2, 3, requires_grad=True)
+    function(mg, x).backward()
+    assert grad == (x.grad * 2).tolist() and len(strides) == 1 and 0 not in strides[0]
+
+
+@pytest.mark.parametrize("function", MEANS.values(), ids=MEANS.keys())
+def test_the_gradient_of_a_mean_is_torchs(function):
+    torch = pytest.importorskip("torch")
+    ours, theirs = doubled_by_a_hook(mg, function), doubled_by_a_hook(torch, function)
+    assert ours[1] == theirs[1]
+    assert ours[0] == [pytest.approx(row) for row in theirs[0]]
+
+
+def test_the_gradient_of_a_sum_is_expanded():
+    """As in PyTorch: a hook must not write to it."""
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        doubled_by_a_hook(mg, lambda m, x: x.sum())
+
+
+@pytest.mark.parametrize("dims", [None, 0, (0, 1)], ids=str)
+def test_every_derivative_of_a_mean(dims):
+    """The gradient is linear in that of the mean: the second derivative is a mean again."""
+    x = mg.randn(3, 4, dtype=mg.float64, requires_grad=True)
+    assert mg.autograd.gradgradcheck(lambda x: x.mean() ** 3 if dims is None else x.mean(dims) ** 3, (x,))
+    assert mg.ones(0, requires_grad=True).mean().isnan()

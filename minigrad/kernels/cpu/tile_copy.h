@@ -31,12 +31,26 @@ MG_COPY_TILES(uint16_t, 2)
 MG_COPY_TILES(uint32_t, 4)
 MG_COPY_TILES(uint64_t, 8)
 
-/* n numbers, `step` bytes apart, to a row */
+/* n numbers, `step` bytes apart, to a row. One number many times, as in an expanded array, is a loop that vectorises. */
+#define MG_COPY_LINE(T, bytes)                                                                     \
+    static void mg_copy_line_##bytes(char *to, const char *from, mg_size step, mg_size n) {        \
+        T *z = (T *)to;                                                                            \
+        if (step == 0) {                                                                           \
+            const T x = *(const T *)from;                                                          \
+            for (mg_size i = 0; i < n; i++) z[i] = x;                                              \
+        }                                                                                          \
+        else for (mg_size i = 0; i < n; i++) z[i] = *(const T *)(from + i * step);                 \
+    }
+MG_COPY_LINE(uint8_t, 1)
+MG_COPY_LINE(uint16_t, 2)
+MG_COPY_LINE(uint32_t, 4)
+MG_COPY_LINE(uint64_t, 8)
+
 static void mg_copy_line(char *to, const char *from, mg_size step, mg_size n, mg_size item) {
-    if (item == 4) for (mg_size i = 0; i < n; i++) ((uint32_t *)to)[i] = *(const uint32_t *)(from + i * step);
-    else if (item == 8) for (mg_size i = 0; i < n; i++) ((uint64_t *)to)[i] = *(const uint64_t *)(from + i * step);
-    else if (item == 2) for (mg_size i = 0; i < n; i++) ((uint16_t *)to)[i] = *(const uint16_t *)(from + i * step);
-    else for (mg_size i = 0; i < n; i++) to[i] = from[i * step];
+    if (item == 4) mg_copy_line_4(to, from, step, n);
+    else if (item == 8) mg_copy_line_8(to, from, step, n);
+    else if (item == 2) mg_copy_line_2(to, from, step, n);
+    else mg_copy_line_1(to, from, step, n);
 }
 
 enum { MG_MOST_DIMS = 64 };
@@ -60,13 +74,14 @@ static int mg_copy_to_rows(int nd, const mg_size *dims, char *to, const char *fr
         if (n == 1) s[0] = item;
     }
     for (int i = n - 1; i >= 0; i--) t[i] = i == n - 1 ? item : t[i + 1] * d[i + 1];
-    for (int i = 0; i < n - 1 && s[n - 1] != item; i++)
+    for (int i = 0; i < n - 1 && s[n - 1] != item && s[n - 1] != 0; i++)
         if (s[i] == item) k = i;
-    if (k < 0) k = n - 2;           /* the dimension that is copied together with the last one */
+    const int tiles = k >= 0;
+    if (!tiles) k = n - 2;          /* the dimension that is copied together with the last one */
     for (;;) {
         if (s[n - 1] == item)
             for (mg_size i = 0; i < d[k]; i++) memcpy(to + i * t[k], from + i * s[k], d[n - 1] * item);
-        else if (s[k] != item)
+        else if (!tiles)
             for (mg_size i = 0; i < d[k]; i++) mg_copy_line(to + i * t[k], from + i * s[k], s[n - 1], d[n - 1], item);
         else if (item == 4) mg_copy_tiles_4(to, t[k] / item, from, s[n - 1] / item, d[k], d[n - 1]);
         else if (item == 8) mg_copy_tiles_8(to, t[k] / item, from, s[n - 1] / item, d[k], d[n - 1]);
