@@ -76,6 +76,7 @@ __getattr__, __dir__ = _lazy(__name__, _late.MODULES, {**_late.NAMES, "ops": " "
 __all__ = [name for name in __dir__() if not name.startswith("_")]
 
 _upcalls.bfloat16 = lambda: __getattr__("bfloat16")
+_upcalls.rounding = lambda: _kernels.ROUNDING
 _upcalls.page = lambda record: __getattr__("viz").step(record)._repr_html_()
 
 _stale = _pure.stale()

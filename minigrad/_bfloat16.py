@@ -1,21 +1,19 @@
 """The dtype bfloat16, made when a program first names it: it needs the package ml_dtypes, which ``import minigrad`` need not load.
 
     mg.bfloat16  ──┐
-    mg.load(...) ──┼──> named_dtype("bfloat16") ──> this module: import ml_dtypes, make the DType and its kernels
+    mg.load(...) ──┼──> named_dtype("bfloat16") ──> this module: import ml_dtypes, make the DType
     pickle       ──┘
 
-Read next: Note [bfloat16] in ``_core/graph/metadata.py``, and ``kernels/rounding.py``.
+Read next: Note [Rounding] in ``_core/graph/metadata.py``, and ``kernels/rounding.py``.
 """
 
 from types import SimpleNamespace
 
 import numpy as np
 
-from minigrad import kernels
 from minigrad._core.graph.metadata import add_bfloat16
 from minigrad.creation._legacy import tensor_type
 from minigrad.dtypes import TENSOR_TYPES, TYPE_NAMES  # pyright: ignore[reportAttributeAccessIssue]
-from minigrad.kernels.rounding import rounding_kernels
 
 try:
     import ml_dtypes
@@ -31,7 +29,7 @@ __all__ = ["BFloat16Tensor", "bfloat16"]
 _numpy = np.dtype(ml_dtypes.bfloat16)
 _limits = SimpleNamespace(bits=16, dtype="bfloat16", precision=2, resolution=0.01, **{
     name: float(getattr(ml_dtypes.finfo(_numpy), name)) for name in ("eps", "max", "min", "smallest_normal", "tiny")})
-bfloat16 = add_bfloat16(rounding_kernels(kernels.CPU, kernels.NUMPY, _numpy), _limits)
+bfloat16 = add_bfloat16(_limits)
 TENSOR_TYPES["BFloat16Tensor"] = bfloat16
 TYPE_NAMES["bfloat16"] = "BFloat16Tensor"
 BFloat16Tensor = tensor_type("BFloat16Tensor")

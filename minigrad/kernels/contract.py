@@ -15,8 +15,8 @@ Conventions
   * Elementwise kernels broadcast, and an operand may be a Python number instead of an array. All arrays of a call have the same
     dtype, and so has the result: type promotion comes before (`apply_mixed` in `_core/record/apply.py`).
   * Views (`view`, `permute`, `expand` ...) share the memory of their argument.
-  * A kernel that adds up many numbers computes with more digits than it returns: float16 in float32 or wider, and float32 so that
-    a sum of thousands is right to a few units in the last place (`numpy_ref/precision.py`).
+  * A kernel that adds up many numbers computes with more digits than it returns, so that a float32 sum of thousands is right to a
+    few units in the last place (`numpy_ref/precision.py`). On the CPU, `rounding.py` converts float16 to float32 around a kernel.
   * Bad shapes raise `ValueError`. The ops check shapes first, and turn such an error into a message.
 
 An op that is one kernel calls it by its number (`Kernels.table`). All other calls name the kernel.
@@ -407,9 +407,13 @@ class LateKernel:
     def __init__(self, kernels, name, source):
         self.kernels, self.__name__, self.source = kernels, name, source
 
-    def __call__(self, *args, **kwargs):
-        if getattr(self.kernels, self.__name__) is self:    # else it was read or replaced while somebody held this object
+    def load(self):
+        """Read the kernel from its source, unless somebody has read or replaced it meanwhile, and return it."""
+        if getattr(self.kernels, self.__name__) is self:
             kernel = getattr(self.source, self.__name__)
             setattr(self.kernels, self.__name__, kernel)
             self.kernels.table[NUMBER[self.__name__]] = kernel
-        return getattr(self.kernels, self.__name__)(*args, **kwargs)
+        return getattr(self.kernels, self.__name__)
+
+    def __call__(self, *args, **kwargs):
+        return self.load()(*args, **kwargs)

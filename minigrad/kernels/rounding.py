@@ -1,117 +1,156 @@
-"""The kernels of bfloat16 arrays: the ordinary kernels, with a conversion before and after each call.
+"""The kernels of float16 and bfloat16 arrays: the ordinary kernels, with a conversion before and after each call.
 
-    bfloat16 arrays ──> float32 ──> the kernel ──> float32 ──> rounded to bfloat16, once
+    float16 arrays ──> float32 ──> the kernel ──> float32 ──> rounded to float16, once
 
-bfloat16 is float32 without the last 16 of its 32 bits: the same range, but two to three decimal digits. NumPy lacks it, and the
-package ml_dtypes adds it. A NumPy ufunc on bfloat16 rounds after each addition, so that a sum of ones stops at 256. PyTorch
-computes in float32 on a CPU, and so do we. A call without a bfloat16 array goes to the kernel unchanged, since an op in float32
-may have one bfloat16 operand.
+Both are formats for storing numbers, not for computing. float16 ends at 65504: the square of 256 is infinite, and 1 / (1 + e¹²)
+is 0. bfloat16 is float32 without the last 16 of its 32 bits: a sum of ones would stop at 256. PyTorch computes in float32 on a CPU,
+and so do we. NumPy has loops for float16, which convert each number by itself: they take 10 to 50 times as long. (bfloat16 is not
+NumPy's own; the package ml_dtypes adds it.)
 
-Some kernels differ: `UNCHANGED` move numbers or describe memory, `WRITING` write to their arguments, and `ROUND_NUMBERS` round a
-number beside an array.
+A call without such an array goes to the kernel unchanged, since an op in float32 may have one operand of two bytes. The copies in
+float32 live as long as the call.
+
+Some kernels differ: `UNCHANGED` move numbers or describe memory, `ADDING` do so unless they add, `WRITING` write to their
+arguments, and `ROUND_NUMBERS` round a number beside an array.
 
 Mirrors what ``at::opmath_type`` does in PyTorch's kernels (``aten/src/ATen/OpMathType.h``).
 """
 
+from typing import Any
+
 import numpy as np
 
-from minigrad.kernels.contract import CONTRACT, Kernels
-from minigrad.kernels.numpy_ref.precision import quiet
+from minigrad import kernels
+from minigrad.kernels.contract import CONTRACT, NUMBER, Kernels, LateKernel
 
-__all__ = ["rounding_kernels"]
+__all__ = ["ROUNDING"]
 
+CPU: Any = kernels.CPU
 SINGLE = np.dtype(np.float32)
+MOST = {"float16": 0x7bff, "bfloat16": 0x7f7f}      # the bits of the largest numbers
 
 # They compute nothing, or must return a view of their argument.
 UNCHANGED = frozenset((
-    "accumulate", "add_", "as_strided", "by_columns", "cast", "cat", "conj", "contiguous", "copy", "copy_", "copy_with_layout",
+    "as_strided", "as_strided_scatter", "by_columns", "cast", "cat", "conj", "contiguous", "copy", "copy_", "copy_with_layout",
     "diagonal", "empty", "expand", "fill_", "flip", "from_host", "full", "gather", "geometry", "imag", "index", "index_select",
-    "masked_fill_", "nextafter", "number", "obeys_layout", "owns", "permute", "real", "resize", "select", "slice", "stack",
-    "storage", "t", "to_host", "transpose", "tril", "triu", "unsqueeze", "view", "view_as_complex", "view_as_real"))
+    "into_slice", "masked_fill_", "masked_scatter", "max_pool_select", "nextafter", "number", "obeys_layout", "owns", "permute",
+    "real", "resize", "scatter", "select", "slice", "stack", "storage", "t", "to_host", "transpose", "tril", "triu", "unsqueeze",
+    "view", "view_as_complex", "view_as_real"))
+# They compute only if their last argument is True.
+ADDING = frozenset(("index_put", "index_put_"))
 # They write to arguments, whose results are rounded too.
-WRITING = frozenset(("index_put_", "sgd_", "adam_"))
-# They round a Python number to bfloat16 first, as PyTorch does. For the others (add, mul ...) it keeps all its digits.
+WRITING = frozenset(("add_", "index_put_", "sgd_", "adam_"))
+# They round a Python number to the dtype first, as PyTorch does. For the others (add, mul ...) it keeps all its digits.
 ROUND_NUMBERS = frozenset((
     "atan2", "copysign", "eq", "fmax", "fmin", "fmod", "ge", "gt", "heaviside", "hypot", "le", "logaddexp", "logaddexp2", "lt",
     "maximum", "minimum", "ne", "pow", "remainder", "xlog1py", "xlogy"))
 
 
-def rounding_kernels(kernels, reference, dtype):
-    """Make the kernels for arrays of `dtype`, which is bfloat16.
-
-    Args:
-        kernels (Kernels): compute with the float32 arrays.
-        reference (Kernels): move numbers of any dtype.
-        dtype (np.dtype): bfloat16.
-
-    Returns:
-        Kernels: they take arrays of all dtypes.
-    """
-    class Source:
-        __name__ = __name__
-
-    source = Source()
-    for name in CONTRACT:
-        if name in UNCHANGED:
-            made = getattr(reference, name)
-        elif name in WRITING:
-            made = writing(getattr(kernels, name), dtype)
-        else:
-            made = rounding(getattr(kernels, name), dtype, name in ROUND_NUMBERS)
-        setattr(source, name, made)
-    return Kernels("bfloat16", source)
+def is_reduced(x):
+    """Whether `x` is an array of float16 or bfloat16."""
+    return type(x) is np.ndarray and x.dtype.itemsize == 2 and x.dtype.kind in "fV"      # V: a dtype that NumPy does not have
 
 
-def rounding(kernel, dtype, round_numbers):
-    """Wrap a kernel: it computes in float32 for arrays of `dtype`, and its float32 results are rounded to `dtype`."""
-    def computed(*args, **kwargs):
-        if not contains(args, dtype):
-            return kernel(*args, **kwargs)
-        if round_numbers:
-            args = [float(round_to(np.array(x), dtype)) if type(x) is float or type(x) is int else x for x in args]
-        z = kernel(*[widen(x, dtype) for x in args], **kwargs)
-        return tuple([narrow(x, dtype) for x in z]) if type(z) is tuple or type(z) is list else narrow(z, dtype)
-    computed.__name__ = computed.__qualname__ = kernel.__name__
-    computed.__doc__ = kernel.__doc__
-    return computed
-
-
-def writing(kernel, dtype):
-    """Wrap a kernel that writes to some of its arguments: it writes to copies in float32, which are rounded back.
-
-    Of the others, which it only reads, some may be read-only.
-    """
-    def computed(*args):
-        copies = [widen(x, dtype) for x in args]
-        kernel(*copies)
-        for x, copy in zip(args, copies):
-            if copy is not x and isinstance(x, np.ndarray) and x.flags.writeable:
-                x[...] = round_to(copy, dtype)
-    computed.__name__ = computed.__qualname__ = kernel.__name__
-    return computed
-
-
-def contains(args, dtype):
-    """Whether arguments, or the items of a list among them, have an array of `dtype`."""
-    for x in args:
-        if x.dtype == dtype if type(x) is np.ndarray else (type(x) is list or type(x) is tuple) and contains(x, dtype):
-            return True
-    return False
-
-
-def widen(x, dtype):
-    """Return an array of `dtype`, or those in a list, as float32; anything else as it is."""
-    if type(x) is np.ndarray:
-        return x.astype(SINGLE) if x.dtype == dtype else x
-    return type(x)([widen(item, dtype) for item in x]) if (type(x) is list or type(x) is tuple) and contains(x, dtype) else x
+def widen(x):
+    """Return an array of float16 or bfloat16 as float32; anything else as it is."""
+    return CPU.cast(x, SINGLE) if is_reduced(x) else x
 
 
 def narrow(x, dtype):
     """Return a float32 array as `dtype`; anything else as it is."""
-    return round_to(x, dtype) if type(x) is np.ndarray and x.dtype == SINGLE else x
+    return CPU.cast(x, dtype) if type(x) is np.ndarray and x.dtype == SINGLE else x
 
 
-@quiet
-def round_to(x, dtype):
-    """Return `x`, rounded to `dtype`."""
-    return x.astype(dtype)
+def rounding(table, number, round_numbers, writes):
+    """Make the kernel that computes in float32 by another one.
+
+    Args:
+        table (list): the kernels by number, one of which computes.
+        number (int): its number.
+        round_numbers (bool): round Python numbers first.
+        writes (bool): it writes to some of its arguments. Of the others, which it only reads, some may be read-only.
+    """
+    def kernel(*args):
+        dtype = next((x.dtype for x in args if is_reduced(x)), None)
+        if dtype is None:
+            return table[number](*args)
+        wide = [widen(x) for x in args]
+        if round_numbers:
+            wide = [float(dtype.type(x)) if type(x) is float or type(x) is int else x for x in wide]
+        z = table[number](*wide)
+        for x, copy in zip(args, wide):
+            if writes and is_reduced(x) and x.flags.writeable:
+                x[...] = narrow(copy, dtype)
+        return tuple([narrow(x, dtype) for x in z]) if type(z) is tuple or type(z) is list else narrow(z, dtype)
+    return kernel
+
+
+try:
+    from minigrad.kernels.cpu.rounding import rounding  # pyright: ignore[reportMissingImports]
+except ImportError:     # interpreted
+    pass
+
+
+def accumulate(x, y):
+    if not CPU.owns(x) or x.shape != y.shape or x.dtype != y.dtype or x.strides != y.strides:
+        return False
+    ROUNDING.add_(x, y)
+    return True
+
+
+def rms_norm(x, w, n_dims, eps):
+    z, rstd = CPU.rms_norm(widen(x), widen(w), n_dims, eps)
+    return narrow(z, x.dtype), rstd         # rstd stays float32
+
+
+def bernoulli(generator, shape, p, dtype):
+    return CPU.bernoulli(generator, shape, widen(p), dtype)     # the result has the dtype that the caller asks for
+
+
+def nan_to_num(x, nan, posinf, neginf):
+    if not is_reduced(x):
+        return CPU.nan_to_num(x, nan, posinf, neginf)
+    most = float(np.array(MOST[x.dtype.name], np.uint16).view(x.dtype))     # where the caller names no number
+    return narrow(CPU.nan_to_num(widen(x), nan, most if posinf is None else posinf, -most if neginf is None else neginf), x.dtype)
+
+
+def unless_adding(unchanged, adding):
+    """Make the kernel that is `adding` if its last argument is True, else `unchanged`."""
+    def kernel(*args):
+        return (adding if args[-1] else unchanged)(*args)
+    return kernel
+
+
+def loaded(name):
+    """The kernel `name` of `CPU`, imported now if it is late."""
+    found = getattr(CPU, name)
+    return found.load() if isinstance(found, LateKernel) else found
+
+
+OWN = {kernel.__name__: kernel for kernel in (accumulate, bernoulli, nan_to_num, rms_norm)}
+
+
+class Source:
+    """The source of the kernels. Those that compute call a kernel of the table of `CPU`, which may import it then."""
+
+    __name__ = __name__
+    LATE = frozenset(name for name in UNCHANGED | ADDING if isinstance(getattr(CPU, name), LateKernel))
+    RECYCLE = CPU.recycle
+
+    def __dir__(self):
+        return CONTRACT
+
+    def __getattr__(self, name):
+        """Make the kernel `name`."""
+        if name in OWN:
+            return OWN[name]
+        if name in UNCHANGED:
+            return loaded(name)
+        kernel = rounding(CPU.table, NUMBER[name], name in ROUND_NUMBERS, name in WRITING)
+        if name in ADDING:
+            kernel = unless_adding(loaded(name), kernel)
+        kernel.__name__ = kernel.__qualname__ = name
+        return kernel
+
+
+ROUNDING: Any = Kernels("rounding", Source())

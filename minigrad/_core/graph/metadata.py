@@ -166,7 +166,7 @@ DTYPES = tuple(
 _BY_NAME = {d.name: d for d in DTYPES}
 _BY_NUMPY = {d.numpy: d for d in DTYPES}
 _LIMITS = {}        # DType -> its limits, where np.finfo does not know them
-# The index of bfloat16, which NumPy lacks. Its `DType` is made when a program first needs it: see Note [bfloat16].
+# The index of bfloat16, which NumPy lacks. Its `DType` is made when a program first needs it, by _bfloat16.py.
 BFLOAT16 = cython.declare(cython.int, len(DTYPES))
 # _BY_NUMBER: NumPy's type number -> DType. Several numbers may mean one dtype (long and long long).
 MOST_NUMBERS = cython.declare(cython.int, 24)
@@ -189,19 +189,11 @@ def limits_of(dtype):
     return _LIMITS.get(dtype) or np.finfo(dtype.numpy)
 
 
-def add_bfloat16(kernels, limits):
-    """Make the `DType` bfloat16, whose tensors compute with `kernels`. The package ml_dtypes has registered it with NumPy.
-
-    Note [bfloat16]
-        NumPy computes sums of bfloat16 numbers in bfloat16, and PyTorch in float32. So bfloat16 tensors have a backend of
-        their own, ``CPU.backend.rounding``. Its kernels convert bfloat16 arrays to float32, call the ordinary kernel, and
-        round the result (``kernels/rounding.py``). A tensor reaches its kernels through its `Meta`. So other dtypes pay
-        nothing for this.
-    """
+def add_bfloat16(limits):
+    """Make the `DType` bfloat16. The package ml_dtypes has registered it with NumPy."""
     found = _BY_NAME["bfloat16"] = DType("bfloat16", BFLOAT16, FLOAT)
     _BY_NUMPY[found.numpy] = found
     _LIMITS[found] = limits
-    CPU.backend.set_rounding(kernels)       # pyright: ignore[reportOptionalMemberAccess]
     return found
 
 
@@ -246,7 +238,7 @@ class Backend:
         self.geometry = self.as_strided = self.as_strided_scatter = None
         self.recycle = None         # a capsule with the function that takes unused arrays back into the pool, or None
         self.recycler = find_recycler(None)     # the address of that function
-        self.rounding = None        # the backend of the bfloat16 tensors on this kind of device, see Note [bfloat16]
+        self.rounding = None        # the backend of float16 and bfloat16 tensors on the CPU, see Note [Rounding]
         self.metas = [{} for _ in range(len(DTYPES) + 1)]
         self.recent = [None] * RECENT       # see meta_of
 
@@ -262,11 +254,6 @@ class Backend:
         self.recycle = kernels.recycle
         self.recycler = find_recycler(kernels.recycle)
         return before
-
-    def set_rounding(self, kernels):
-        """Use `kernels` for bfloat16 tensors."""
-        self.rounding = Backend(self.name)
-        self.rounding.use(kernels)
 
 
 @cython.binding(False)
@@ -345,13 +332,26 @@ class Meta:
 
 
 def backend_of(dtype, device):
-    """The `Backend` that computes with tensors of `dtype` on `device`. The record of a gradient of any dtype has the dtype None."""
-    if dtype is None or dtype.index != BFLOAT16:
-        return device.backend
-    if device.backend.rounding is None:
+    """The `Backend` that computes with tensors of `dtype` on `device`. The record of a gradient of any dtype has the dtype None.
+
+    Note [Rounding]
+        float16 and bfloat16 are formats for storing numbers. On the CPU their tensors have a backend of their own,
+        ``CPU.backend.rounding``. Its kernels convert arrays to float32, call the ordinary kernel, and round the result
+        (``kernels/rounding.py``). A tensor reaches its kernels through its `Meta`. So other dtypes pay nothing for this, and
+        the backend is made for the first such tensor.
+    """
+    backend: Backend = device.backend
+    if dtype is None or dtype.itemsize != 2 or dtype.category != FLOAT:
+        return backend
+    if backend is _cpu.backend:
+        if backend.rounding is None:
+            backend.rounding = Backend(backend.name)
+            backend.rounding.use(upcalls.rounding())
+        return backend.rounding
+    if dtype.index == BFLOAT16:
         raise DeviceError("MG-E310", f"minigrad computes with bfloat16 on the CPU only, not on {device}",
                           fix="x.half(), for float16 on a GPU")
-    return device.backend.rounding
+    return backend
 
 
 def make_meta(shape, dtype, device):

@@ -35,6 +35,7 @@ class Upcalls:
     enter_device: Any = None        # enter_device(device): new tensors are on this device, until exit_device()
     exit_device: Any = None
     bfloat16: Any = None            # bfloat16() -> the DType, made now
+    rounding: Any = None            # rounding() -> the kernels of float16 and bfloat16 tensors on the CPU
     clone: Any = None               # clone(tensor) -> tensor
     copied: Any = None              # copied(tensor) -> tensor: also a copy, recorded as a write to new memory
     sum_to: Any = None              # sum_to(tensor, shape) -> tensor

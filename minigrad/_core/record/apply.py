@@ -228,7 +228,7 @@ def call_any(op: Primitive, args: tuple, state: State) -> object:
             elif cython.cast(TensorBase, x)._meta.device is not first._meta.device:
                 check_same_device(op, first, x)
             elif cython.cast(TensorBase, x)._meta.backend is not first._meta.backend:
-                if backend is first._meta.device.backend:       # not bfloat16: see Note [bfloat16] in metadata.py
+                if backend is first._meta.device.backend:       # see Note [Rounding] in metadata.py
                     backend = cython.cast(TensorBase, x)._meta.backend
         elif i >= inputs:
             arrays[i] = to_constant_argument(op, i, x)

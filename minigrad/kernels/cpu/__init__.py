@@ -10,6 +10,7 @@
     ufuncs.pyx        functions of each element, by the loops of NumPy and of the C library
     comparison.pyx    comparisons, and choices by a mask; the loops are in comparison.h
     halves.pyx        glu, by the loops of halves.h
+    rounding.pyx      the conversions of ../rounding.py before and after a kernel
     layout.pyx        layouts of gradients, creation, copies; the loops of casts are in casts.h
     views.pyx         views, and parts of a base by their strides
     reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h

@@ -42,11 +42,28 @@ static inline uint16_t mg_to_half(float f) {
     const uint32_t beyond = x > 0x7f800000u ? 0x7e00u | ((x >> 13) & 0x3ff) : 0x7c00u;
     return (uint16_t)((x >= 0x47800000u ? beyond : x < 0x38800000u ? small : normal) | sign >> 16);
 }
+/* Nearly all x86-64 processors have instructions for this, for 8 numbers at a time: a third of the time. */
+#if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 12)
+#include <immintrin.h>
+#define MG_CAST_EIGHT(name, F, T, one_line)                                                        \
+    __attribute__((target("f16c"))) static mg_size name(const F *p, T *r, mg_size n) {             \
+        mg_size i = 0;                                                                             \
+        for (; i + 8 <= n; i += 8) one_line;                                                       \
+        return i;                                                                                  \
+    }
+MG_CAST_EIGHT(mg_eight_f16_f32, uint16_t, float, _mm256_storeu_ps(r + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + i)))))
+MG_CAST_EIGHT(mg_eight_f32_f16, float, uint16_t, _mm_storeu_si128((__m128i *)(r + i), _mm256_cvtps_ph(_mm256_loadu_ps(p + i), 0)))
+#define MG_CAST_START(name, p, r, n) (__builtin_cpu_supports("f16c") ? name(p, r, n) : 0)
+#else
+#define MG_CAST_START(name, p, r, n) 0
+#endif
 MG_SIMD static void mg_cast_f16_f32(const void *x, void *z, mg_size n) {
-    for (mg_size i = 0; i < n; i++) ((float *)z)[i] = mg_of_half(((const uint16_t *)x)[i]);
+    const uint16_t *p = (const uint16_t *)x; float *r = (float *)z;
+    for (mg_size i = MG_CAST_START(mg_eight_f16_f32, p, r, n); i < n; i++) r[i] = mg_of_half(p[i]);
 }
 MG_SIMD static void mg_cast_f32_f16(const void *x, void *z, mg_size n) {
-    for (mg_size i = 0; i < n; i++) ((uint16_t *)z)[i] = mg_to_half(((const float *)x)[i]);
+    const float *p = (const float *)x; uint16_t *r = (uint16_t *)z;
+    for (mg_size i = MG_CAST_START(mg_eight_f32_f16, p, r, n); i < n; i++) r[i] = mg_to_half(p[i]);
 }
 
 /* [from][to]. To uint8 there is none: what a negative float becomes depends on how the compiler vectorises the loop. */

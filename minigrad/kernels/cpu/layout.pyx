@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.broadcast cimport apart
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any, row_major_copy
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, row_major_copy
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -189,7 +189,7 @@ cdef inline int cast_index(int type) noexcept:
             else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64 else 6 if type == NPY_HALF else -1)
 
 
-def cast(x, dtype):
+cpdef object cast(object x, object dtype):
     cdef ndarray a, z
     cdef int origin, target, number, x_size, z_size
     cdef npy_intp n
@@ -203,13 +203,17 @@ def cast(x, dtype):
         return x
     number = (<cnp.dtype>dtype).type_num
     origin, target = cast_index(typenum(a)), cast_index(number)
-    if origin < 0 or target < 0 or not has_flags(a, cnp.NPY_ARRAY_CARRAY_RO) or not native(a) \
-            or not cnp.PyArray_ISNBO((<cnp.dtype>dtype).byteorder):
+    if origin < 0 or target < 0 or not native(a) or not cnp.PyArray_ISNBO((<cnp.dtype>dtype).byteorder) \
+            or (not by_rows(a) and repeats(a)):
         return numpy_ref.cast(x, dtype)
     loop = mg_casts[origin][target]
     if loop == NULL:
         return numpy_ref.cast(x, dtype)
-    z = fresh_any(ndim(a), dims(a), number)
+    if by_rows(a):
+        z = fresh_any(ndim(a), dims(a), number)
+    else:                   # a transposed array, or a view with gaps
+        a = gapless(a)
+        z = new_like(a, number)
     n, p, r = size(a), data(a), data(z)
     if n < MG_PARALLEL:
         loop(p, r, n)
@@ -218,3 +222,12 @@ def cast(x, dtype):
         with nogil:
             mg_run_cast(loop, p, r, n, x_size, z_size, threads)
     return z
+
+
+# Whether x repeats elements along a dimension: its copy is row-major.
+cdef inline bint repeats(ndarray x) noexcept:
+    cdef int i
+    for i in range(ndim(x)):
+        if strides(x)[i] == 0:
+            return True
+    return False

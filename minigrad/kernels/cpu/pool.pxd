@@ -1,7 +1,7 @@
 cimport numpy as cnp
 from numpy cimport ndarray, npy_intp
 
-from minigrad.kernels.cpu.common cimport MOST_DIMS, Reduction, by_rows, dims, divide, empty, ndim, of_numbers
+from minigrad.kernels.cpu.common cimport MOST_DIMS, NPY_HALF, Reduction, by_rows, dims, divide, empty, ndim, of_numbers
 
 cdef ndarray fresh(int nd, npy_intp *dims, int kind)
 cdef void recycle(object x) noexcept
@@ -14,7 +14,7 @@ cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *s
 
 # An uninitialised row-major array of any type: by `fresh`, or a new one if the pool has none of this type.
 cdef inline ndarray fresh_any(int nd, npy_intp *dims, int type):
-    if type == cnp.NPY_FLOAT32 or type == cnp.NPY_FLOAT64:
+    if type == cnp.NPY_FLOAT32 or type == cnp.NPY_FLOAT64 or type == NPY_HALF:
         return fresh(nd, dims, type)
     return <ndarray>empty(nd, dims, type, 0)
 

@@ -95,9 +95,13 @@ LIMIT = 256 << 20
 cdef Py_ssize_t limit = LIMIT
 
 
-# The size of the numbers of an array that the bins take. (NumPy's PyArray_NBYTES is a call.)
+# The size of a number of a type that the bins take; 0 for other types. (NumPy's PyArray_ITEMSIZE is slower.)
+cdef inline Py_ssize_t width(int type) noexcept:
+    return 4 if type == NPY_FLOAT32 else 8 if type == NPY_FLOAT64 else 2 if type == NPY_HALF else 0
+
+
 cdef inline Py_ssize_t bytes_of(ndarray x) noexcept:
-    return size(x) * (8 if typenum(x) == NPY_FLOAT64 else 4)
+    return size(x) * width(typenum(x))
 
 
 cdef inline Bin *bin_of_shape(int nd, npy_intp *dims_, int type) noexcept:
@@ -157,7 +161,7 @@ cdef ndarray fresh(int nd, npy_intp *dims_, int type):
 
 cdef ndarray fresh_large(int nd, npy_intp *dims_, int type, Py_ssize_t numbers):
     """`fresh` for a large array. A cached array of as many bytes gets the new shape; if it cannot, malloc reuses its memory."""
-    cdef Py_ssize_t bytes = numbers * (8 if type == NPY_FLOAT64 else 4)
+    cdef Py_ssize_t bytes = numbers * width(type)
     cdef Bin *bin = bin_of_bytes(bytes)
     cdef ndarray x
     if bin.count > 0 and bytes_of(<ndarray>bin.top) == bytes:
@@ -211,17 +215,17 @@ RECYCLE = PyCapsule_New(<void *>recycle, "minigrad.recycle", NULL)
 
 cdef void keep(ndarray a) noexcept:
     """Put an array that owns its memory into its bin, if the bin has room and the array has the strides of a new one."""
-    cdef Py_ssize_t numbers = 1, bytes
+    cdef Py_ssize_t bytes = width(typenum(a)), numbers = 1
     cdef Bin *bin
     cdef bint few
-    cdef int i, kind = easy(a)
-    if kind < 0:
+    cdef int i
+    if bytes == 0 or not by_rows(a):
         return
     for i in range(ndim(a) - 1, -1, -1):
-        if strides(a)[i] != numbers * item_size(kind):      # of a dimension with one element, which `easy` does not look at
+        if strides(a)[i] != bytes:      # of a dimension with one element, which `by_rows` does not look at
             return
+        bytes *= dims(a)[i]
         numbers *= dims(a)[i]
-    bytes = numbers * item_size(kind)
     few = numbers >= LARGE >> 2
     bin = bin_of_bytes(bytes) if few else bin_of_shape(ndim(a), dims(a), typenum(a))
     bytes += OBJECT

@@ -15,7 +15,7 @@
     randoms.py      random numbers, with rejection.py
     special.py      the error function, the gamma function and its derivatives
     gamma.py        incomplete gamma functions, zeta, Bessel functions
-    precision.py    the dtype that a kernel computes in
+    precision.py    the dtype that a kernel adds up in
 
 Each function is one line of NumPy where that is possible. ``kernels/contract.py`` says what it promises.
 

@@ -6,7 +6,7 @@ or value has a part in the same results.
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.precision import in_float32, quiet
+from minigrad.kernels.numpy_ref.precision import quiet
 from minigrad.kernels.numpy_ref.reduction import attention_weights, softmax_backward
 
 __all__ = ["attention", "attention_backward"]
@@ -38,7 +38,6 @@ def across(x):
 
 
 @quiet
-@in_float32
 def attention(q, s, v, scale, causal):
     weights = attention_weights(np.matmul(q, across(s)), scale, causal)
     z = room(q, q.shape[-2], v.shape[-1], q.ndim == 4 and q.strides[1] < q.strides[2])
@@ -48,7 +47,6 @@ def attention(q, s, v, scale, causal):
 
 
 @quiet
-@in_float32
 def attention_backward(g, q, s, v, weights, scale, causal, needs):
     of_q, of_s, of_v = needs
     nothing = np.empty(0, q.dtype)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from minigrad.kernels.numpy_ref.precision import in_float32, quiet, wider
+from minigrad.kernels.numpy_ref.precision import quiet, wider
 from minigrad.kernels.refusals import translate_index_errors
 from minigrad.kernels.resampling import window_count
 
@@ -50,7 +50,6 @@ def add_windows(parts, shape, stride, padding, dilation):
 
 
 @quiet
-@in_float32
 def conv(x, w, stride, padding, dilation, groups):
     n = w.ndim - 2
     patches = windows(x, w.shape[2:], stride, padding, dilation)
@@ -60,7 +59,6 @@ def conv(x, w, stride, padding, dilation, groups):
 
 
 @quiet
-@in_float32
 def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
     n = len(w_shape) - 2
     patches = windows(x, w_shape[2:], stride, padding, dilation)
@@ -71,7 +69,6 @@ def conv_weight(g, x, w_shape, stride, padding, dilation, groups):
 
 
 @quiet
-@in_float32
 def conv_input(g, w, x_shape, stride, padding, dilation, groups):
     parts = [np.tensordot(h, v, ((1,), (0,)))       # (N, OH, OW, C / groups, KH, KW)
              for h, v in zip(np.split(g, groups, 1), np.split(w, groups, 0))]
@@ -90,7 +87,6 @@ def im2col(x, size, stride, padding, dilation):
 
 
 @quiet
-@in_float32
 def col2im(x, shape, size, stride, padding, dilation):
     n = len(size)
     count = [window_count(*each) for each in zip(shape[-n:], size, stride, padding, dilation)]
@@ -127,7 +123,6 @@ def flatten_planes(x, shape, n):
 
 
 @quiet
-@in_float32
 @translate_index_errors
 def max_pool_backward(g, index, x_shape, n):
     flat, shape = flatten_planes(g, x_shape, n)

@@ -9,7 +9,7 @@ import builtins
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.precision import in_float32, quiet
+from minigrad.kernels.numpy_ref.precision import quiet
 
 __all__ = [
     "abs",
@@ -109,14 +109,13 @@ def kernel(ufunc, name, doc, silent=True):
         ufunc: the function of arrays.
         name (str): the name of the kernel.
         doc (str): its docstring.
-        silent (bool, optional): suppress NumPy's warnings, and compute in float32 for float16 arrays, since a number beside such an
-            array may be 1e5 or 1e-8. Functions that cannot overflow or divide need neither.
+        silent (bool, optional): suppress NumPy's warnings. Functions that cannot overflow or divide give none.
     """
     def function(*operands):
         return np.asarray(ufunc(*operands))
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return quiet(in_float32(function)) if silent else function
+    return quiet(function) if silent else function
 
 
 add = kernel(np.add, "add", "x + y")
@@ -188,19 +187,16 @@ invert = kernel(np.invert, "invert", "bitwise not", silent=False)
 
 
 @quiet
-@in_float32
 def pow(x, y):
     return np.asarray(np.power(x, y))
 
 
 @quiet
-@in_float32
 def reciprocal(x):
     return np.asarray(1 / x)
 
 
 @quiet
-@in_float32
 def rsqrt(x):
     return np.asarray(1 / np.sqrt(x))
 
@@ -251,7 +247,6 @@ def complex_sigmoid(x):
 
 
 @quiet
-@in_float32
 def sigmoid(x):
     return np.asarray(complex_sigmoid(x)[0] if x.dtype.kind == "c" else 1 / (1 + np.exp(-x)))
 
@@ -271,13 +266,11 @@ def relu_backward(g, z):
 
 
 @quiet
-@in_float32
 def sigmoid_backward(g, z):
     return np.asarray(g * ((1 - z) * z))
 
 
 @quiet
-@in_float32
 def tanh_backward(g, z):
     return np.asarray(g * (1 - z * z))
 

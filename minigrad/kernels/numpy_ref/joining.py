@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.precision import dtype_of_sums, in_float32
+from minigrad.kernels.numpy_ref.precision import dtype_of_sums
 from minigrad.kernels.refusals import translate_index_errors
 
 __all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "into_slice", "masked_fill_",
@@ -101,7 +101,6 @@ def scatter_add(x, dim, index, y):
     return out.astype(x.dtype, copy=False)
 
 
-@in_float32
 @translate_index_errors
 def scatter_reduce(x, dim, index, y, reduce):
     out = x.copy()

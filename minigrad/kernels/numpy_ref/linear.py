@@ -2,19 +2,17 @@
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.precision import in_float32, quiet
+from minigrad.kernels.numpy_ref.precision import quiet
 
 __all__ = ["addmm", "dot", "matmul"]
 
 
 @quiet
-@in_float32
 def matmul(x, y):
     return np.matmul(x, y)
 
 
 @quiet
-@in_float32
 def addmm(b, x, y):
     z = np.matmul(x, y)
     np.add(z, b, out=z)
@@ -22,6 +20,5 @@ def addmm(b, x, y):
 
 
 @quiet
-@in_float32
 def dot(x, y):
     return np.asarray(np.dot(x, y))

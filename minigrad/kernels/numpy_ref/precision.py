@@ -1,9 +1,7 @@
-"""The dtype that a kernel computes in: wider than the dtype of its arrays.
+"""Sums in the next wider dtype: in float32, a sum of 3,000 float32 numbers loses three of its seven digits.
 
-    sums        in the next wider dtype: in float32, a sum of 3,000 float32 numbers loses three of its seven digits
-    float16     all steps of a kernel in float32. float16 ends at 65504: the square of 256 is infinite, and 1 / (1 + e¹²) is 0
-
-The result is rounded to the dtype of the arrays once, at the end. Kernels give no warnings about infinities and NaNs (`quiet`).
+The result is rounded to the dtype of the arrays once, at the end. (A tensor of float16 computes in float32 altogether, see
+``kernels/rounding.py``.) Kernels give no warnings about infinities and NaNs (`quiet`).
 """
 
 import functools
@@ -13,8 +11,7 @@ import numpy as np
 
 __all__ = []
 
-WIDER = {"e": np.dtype(np.float32), "f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
-HALF = np.dtype(np.float16)
+WIDER = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
 CROWD = 8       # numbers added to one place, on average, above which we add in a wider dtype, and use the memory for it
 
 SILENCE = Context()
@@ -45,22 +42,4 @@ def total(x, dims, keepdims=True):
 
 def dtype_of_sums(x, n):
     """The dtype for adding `n` numbers to elements of `x` by index: a wider one if many are added to the same element."""
-    return wider(x.dtype) if x.dtype is HALF or n > CROWD * x.size else x.dtype
-
-
-def in_float32(kernel):
-    """Wrap a kernel so that it computes in float32 for float16 arrays. All its arrays have the dtype of the first one."""
-    @functools.wraps(kernel)
-    def computed(*args):
-        first = args[0] if isinstance(args[0], np.ndarray) else args[1]
-        if first.dtype is not HALF:
-            return kernel(*args)
-        z = kernel(*[a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype is HALF else a for a in args])
-        return tuple([narrow(a) for a in z]) if isinstance(z, tuple) else narrow(z)
-    return computed
-
-
-@quiet
-def narrow(z):
-    """Convert a float32 result to float16; return any other unchanged."""
-    return np.asarray(z.astype(HALF)) if z.dtype == np.float32 else z
+    return wider(x.dtype) if n > CROWD * x.size else x.dtype

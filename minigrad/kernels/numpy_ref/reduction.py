@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.precision import HALF, in_float32, narrow, quiet, total, wider
+from minigrad.kernels.numpy_ref.precision import quiet, total, wider
 
 __all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "batch_norm", "batch_norm_backward", "layer_norm",
            "layer_norm_backward", "log_softmax", "log_softmax_backward", "logsumexp", "mean", "prod", "rms_norm",
@@ -27,7 +27,6 @@ def broadcast_dims(wide, shape):
 
 
 @quiet
-@in_float32
 def mean(x, dims, keepdim):
     return np.asarray(average(x, dims, keepdim), order="C")
 
@@ -54,7 +53,6 @@ def argmin(x, dim, keepdim):
 
 
 @quiet
-@in_float32
 def var(x, dims, correction, keepdim):
     n = 1
     for dim in dims:
@@ -67,7 +65,6 @@ def var(x, dims, correction, keepdim):
 
 
 @quiet
-@in_float32
 def logsumexp(x, dims, keepdim):
     top = np.maximum.reduce(x, dims, keepdims=True, initial=-np.inf)
     top = np.where(np.isinf(top), x.dtype.type(0), top)
@@ -76,7 +73,6 @@ def logsumexp(x, dims, keepdim):
 
 
 @quiet
-@in_float32
 def softmax(x, dim):
     if x.size == 0:
         return x.copy()
@@ -85,13 +81,11 @@ def softmax(x, dim):
 
 
 @quiet
-@in_float32
 def softmax_backward(g, z, dim):
     return np.asarray(z * (g - total(g * z, dim)))
 
 
 @quiet
-@in_float32
 def log_softmax(x, dim):
     if x.size == 0:
         return x.copy()
@@ -100,13 +94,11 @@ def log_softmax(x, dim):
 
 
 @quiet
-@in_float32
 def log_softmax_backward(g, z, dim):
     return np.asarray(g - np.exp(z) * total(g, dim))
 
 
 @quiet
-@in_float32
 def attention_weights(x, scale, causal):
     x = x * x.dtype.type(scale)
     if causal:
@@ -120,7 +112,6 @@ def average(x, dims, keepdims=True):
 
 
 @quiet
-@in_float32
 def layer_norm(x, w, b, n_dims, eps):
     dims = tuple(range(x.ndim - n_dims, x.ndim))
     mean = average(x, dims)
@@ -131,7 +122,6 @@ def layer_norm(x, w, b, n_dims, eps):
 
 
 @quiet
-@in_float32
 def layer_norm_backward(g, x, w, mean, rstd, n_dims):
     lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
     y, h = (x - mean) * rstd, g if w is None else g * w
@@ -145,7 +135,6 @@ def as_channels(w, x):
 
 
 @quiet
-@in_float32
 def batch_norm(x, w, b, eps):
     dims = (0, *range(2, x.ndim))
     mean = average(x, dims)
@@ -158,7 +147,6 @@ def batch_norm(x, w, b, eps):
 
 
 @quiet
-@in_float32
 def batch_norm_backward(g, x, w, mean, rstd):
     dims, n, r = (0, *range(2, x.ndim)), x.dtype.type(x.size // x.shape[1]), as_channels(rstd, x)
     y = (x - as_channels(mean, x)) * r
@@ -170,15 +158,12 @@ def batch_norm_backward(g, x, w, mean, rstd):
 
 @quiet
 def rms_norm(x, w, n_dims, eps):
-    dims, half = tuple(range(x.ndim - n_dims, x.ndim)), x.dtype is HALF
-    x, w = x.astype(np.float32) if half else x, w.astype(np.float32) if half and w is not None else w
+    dims = tuple(range(x.ndim - n_dims, x.ndim))
     rstd = 1 / np.sqrt(average(np.square(x), dims) + x.dtype.type(eps))
-    z = np.asarray(x * rstd if w is None else x * rstd * w)
-    return narrow(z) if half else z, np.asarray(rstd)
+    return np.asarray(x * rstd if w is None else x * rstd * w), np.asarray(rstd)
 
 
 @quiet
-@in_float32
 def rms_norm_backward(g, x, w, rstd, n_dims):
     lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
     y, h = x * rstd, g if w is None else g * w

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from minigrad.kernels.numpy_ref.elementwise import complex_sigmoid
-from minigrad.kernels.numpy_ref.precision import in_float32, quiet
+from minigrad.kernels.numpy_ref.precision import quiet
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward", "glu",
            "glu_backward", "lgamma", "mish", "mish_backward", "polygamma", "silu", "silu_backward"]
@@ -83,13 +83,11 @@ def erfc(x):
 
 
 @quiet
-@in_float32
 def gelu(x):
     return np.asarray(x * normal_distribution(x))
 
 
 @quiet
-@in_float32
 def gelu_backward(g, x):
     return np.asarray(g * (normal_distribution(x) + x * np.exp(x * x * -0.5) * (0.5 * math.sqrt(2 / math.pi))))
 
@@ -99,13 +97,11 @@ def normal_distribution(x):
 
 
 @quiet
-@in_float32
 def gelu_tanh(x):
     return np.asarray(x / (1 + np.exp(-twice_u(x))))
 
 
 @quiet
-@in_float32
 def gelu_tanh_backward(g, x):
     v = twice_u(x)
     e = np.exp(-np.abs(v))      # s (1 - s) is e / (1 + e)²: 1 - s would cancel
@@ -119,7 +115,6 @@ def twice_u(x):
 
 
 @quiet
-@in_float32
 def silu(x):
     if x.dtype.kind == "c":
         s, _ = complex_sigmoid(x)
@@ -128,7 +123,6 @@ def silu(x):
 
 
 @quiet
-@in_float32
 def silu_backward(g, x):
     if x.dtype.kind == "c":
         s, slope = complex_sigmoid(x)
@@ -139,14 +133,12 @@ def silu_backward(g, x):
 
 
 @quiet
-@in_float32
 def mish(x):
     _, top, bottom = tanh_of_softplus(x)
     return np.asarray(x * (top / bottom))
 
 
 @quiet
-@in_float32
 def mish_backward(g, x):
     u, top, bottom = tanh_of_softplus(x)    # t' = sigmoid(x) (1 - t²) = 4 u (1 + u) / bottom², for x > 0 times u
     steep = (1 + u) * u * np.where(x > 0, 4 * u, 4) / (bottom * bottom)
@@ -154,14 +146,12 @@ def mish_backward(g, x):
 
 
 @quiet
-@in_float32
 def glu(x, dim):
     a, b = np.split(x, 2, dim)
     return np.asarray(a / (1 + np.exp(-b)))
 
 
 @quiet
-@in_float32
 def glu_backward(g, x, dim):
     a, b = np.split(x, 2, dim)
     e = np.exp(-np.abs(b))

@@ -3,7 +3,7 @@
     float16     ends at 65504, and has three digits     (arange(64.) * 4 - 128).half().std(): the sum of the squares is infinite
     bfloat16    has the range of float32, and two digits                a sum of ones would stop at 256, where 256 + 1 is 256
 
-A single kernel computes in float32 by itself (``kernels/numpy_ref/precision.py``, ``kernels/rounding.py``). This file is for
+A single kernel computes in float32 by itself (``kernels/rounding.py``). This file is for
 computations of several kernels: a rule uses `to_wide` and `round_to`, a function made of ops uses `in_float32`. All leave other
 dtypes as they are.
 """
