@@ -10,8 +10,8 @@ The programs are those of ``scenarios.py``, in small: what counts is the work ar
 Python, NumPy, the compiler and valgrind have the versions with which the file was written. It needs Linux, valgrind and a
 compiled minigrad, and takes a minute.
 
-One thing is left to chance: Python's cache of attributes finds its entries by the addresses of names, and two that meet in one entry
-take their turns in it. An unlucky layout cost 100 AdamW updates 11%. So what has risen is counted again in a process of its own.
+One thing is left to chance: Python's cache of attributes finds its entries by the addresses of names, and two that meet in one
+entry take their turns in it. An unlucky layout cost 100 AdamW updates 11%. So what has risen is counted again, alone.
 """
 
 import argparse

@@ -256,7 +256,6 @@ def relu(x):
 
 
 @quiet
-@in_float32
 def prelu(x, y):
     return np.asarray(np.where(x > 0, x, x * y))
 
