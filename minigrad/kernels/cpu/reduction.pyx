@@ -62,7 +62,7 @@ ctypedef fused real:
 
 
 cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double correction):
-    """A reduction of reductions.h; None if NumPy has to do it, which goes through large columns in the order of memory. So does prod.
+    """A reduction of reductions.h; None if NumPy has to do it. Like prod, it goes through large columns in the order of memory.
 
     Its last argument is n - `correction`, and at least 0.
     """
