@@ -6,7 +6,12 @@
         y.backward()                        # the student's
 """
 
+import random
+
 import minigrad as mg
+from minigrad._arguments import instance
+from minigrad.errors import TensorValueError
+from minigrad.ops.base.rule import integer
 
 __all__ = ["chain", "grads", "ladder", "random_graph"]
 
@@ -17,12 +22,21 @@ def random_graph(rng, steps=8, leaves=3, roots=1):
     Args:
         rng (random.Random): see `checks.rng`.
         steps (int): about how many operations.
-        leaves (int): how many leaves.
+        leaves (int): how many leaves, at least two.
         roots (int): how many results.
 
     Returns:
         (list of Tensor, Tensor): the leaves and the result, a scalar; with more than one root, a list of scalars.
+
+    Raises:
+        TypeError: `rng` is not a `random.Random`, or a number is not an int.
+        ValueError: there are too few of them.
     """
+    instance(rng, random.Random, "rng", "random_graph", "random.Random")
+    for name, number, least in (("steps", steps, 0), ("leaves", leaves, 2), ("roots", roots, 1)):     # y multiplies two values
+        if integer(number, name, "random_graph") < least:
+            raise TensorValueError("MG-E206", f"random_graph(): argument '{name}' must be at least {least}, but got {number}",
+                                   fix=f"pass {name}={least} or more")
     made = [mg.tensor([rng.uniform(-1, 1) for _ in range(3)], dtype=mg.float64, requires_grad=True) for _ in range(leaves)]
     values = list(made)
     for _ in range(steps):

@@ -18,6 +18,7 @@ import runpy
 import traceback
 from typing import TYPE_CHECKING
 
+from minigrad._arguments import instance, listed
 from minigrad.testing import _exercise
 
 if TYPE_CHECKING:
@@ -40,9 +41,12 @@ def check_script(path: str | PathLike[str], arguments: Sequence[str] | None = No
 
     Raises:
         SystemExit: an option was given.
+        TypeError: `path` is not a path, or `arguments` is not a sequence.
 
     >>> mg.testing.check_script("exercises.py", [])        # no option: the script goes on
     """
+    instance(path, (str, os.PathLike), "path", "check_script", "str or os.PathLike")
+    arguments = None if arguments is None else listed(arguments, "arguments", "check_script", "sequence of str")
     parser = argparse.ArgumentParser(prog=f"python {os.path.basename(path)}", description="A tutorial with exercises. "
                                      "Without an option, it runs as a program.")
     parser.add_argument("--check", action="store_true", help="say which exercises are right")

@@ -240,9 +240,7 @@ def bars(numbers: Mapping[Any, float | Sequence[float]], title: str = "", names:
       end  freed  0
            kept   8  ########################################
     """
-    if len(names) not in (0, 2):
-        raise TensorValueError("MG-E177", f"viz.bars() expects the names of two numbers, or none, but got names={names!r}")
-    return Bars(instance(numbers, Mapping, "numbers", "bars"), title, names)
+    return Bars(numbers, title, names)
 
 
 def check_record(record, who):

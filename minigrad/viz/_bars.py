@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minigrad._arguments import instance
 from minigrad.errors import TensorValueError
 from minigrad.viz._page import escape, fragment, page, style, tag
 
@@ -32,11 +33,13 @@ class Bars:
     """
 
     def __init__(self, rows: Mapping[Any, Any], title: str, names: Sequence[str]):
+        if len(names) not in (0, 2):
+            raise TensorValueError("MG-E177", f"viz.bars() expects the names of two numbers, or none, but got names={names!r}")
         expected = max(len(names), 1)
         self.rows: dict[str, tuple[float, ...]] = {}
         self.title = title
         self.names = tuple(names)
-        for label, value in rows.items():
+        for label, value in instance(rows, Mapping, "numbers", "bars").items():
             numbers = tuple(value) if isinstance(value, Sequence) else (value,)
             if len(numbers) != expected or not all([math.isfinite(number) and number >= 0 for number in numbers]):
                 wanted = "two finite numbers" if names else "a finite number"

@@ -87,3 +87,10 @@ def test_checks_raise_again_afterwards(said):
         raise AssertionError("not 1")
     with pytest.raises(AssertionError, match="not 1"):
         check(2)
+
+
+def test_wrong_arguments_are_explained():
+    with pytest.raises(TypeError, match=r"check_script\(\): argument 'path' must be str or os.PathLike, not int(?s:.*)MG-E201"):
+        mg.testing.check_script(0)
+    with pytest.raises(TypeError, match=r"check_script\(\): argument 'arguments' must be sequence of str, not int(?s:.*)MG-E201"):
+        mg.testing.check_script("exercises.py", 0)

@@ -57,3 +57,10 @@ def test_what_it_refuses(numbers, names):
         mg.viz.bars(numbers, names=names)
     with pytest.raises(TypeError):
         mg.viz.bars([1, 2])
+
+
+def test_the_class_checks_its_arguments_itself():
+    with pytest.raises(TypeError, match=r"bars\(\): argument 'numbers' must be Mapping, not int(?s:.*)MG-E201"):
+        type(mg.viz.bars({}))(0, "", ())
+    with pytest.raises(ValueError, match="MG-E177"):
+        type(mg.viz.bars({}))({}, "", ("a",))
