@@ -59,14 +59,7 @@ def keep_dims(z, shape, dims: tuple, keepdim: cython.bint):
     """Put the reduced dimensions back into the result `z` of a reduction, with size 1."""
     if keepdim:
         return z
-    return call(VIEW_OP, (z, reduced_to_one(shape, dims)))
-
-
-@cython.ccall
-@cython.annotation_typing(True)
-def reduced_to_one(shape, dims: tuple):
-    """`shape` with size 1 for the reduced `dims`."""
-    return tuple([1 if dim in dims else size for dim, size in enumerate(shape)])
+    return call(VIEW_OP, (z, tuple([1 if dim in dims else size for dim, size in enumerate(shape)])))
 
 
 @cython.ccall
@@ -108,26 +101,6 @@ class SumDim(Linear):
 Sum = variant(SumDim, "sum", "Sum0", "z = Σ x over everything", hidden=("dims", "keepdim"))
 
 
-@op("mean_share")
-class MeanShare(Linear):
-    """z = x / n for each of the n elements of a mean; in memory of its own, as in PyTorch, so that a hook may write to it"""
-
-    inputs = 1
-    hidden = ("shape", "dims", "keepdim")
-
-    def forward(k, x, shape, dims, keepdim):
-        x = k.div(x, float(count(shape, dims) or "nan"))
-        if not keepdim and x.ndim:
-            x = k.view(x, reduced_to_one(shape, dims))
-        return k.copy(k.expand(x, shape))
-
-    def vjp_x(g, dims, keepdim):
-        return call(MEAN_DIM, (g, dims, keepdim))
-
-
-SHARE = cython.declare(object, MeanShare.op)
-
-
 @op("mean_dim", "Mean1")
 class MeanDim(Linear):
     """z = the mean over some dimensions"""
@@ -138,7 +111,7 @@ class MeanDim(Linear):
     params = ("x", "dims", "keepdim")
 
     def vjp_x(g, x_shape, dims, keepdim):
-        return call(SHARE, (g, x_shape, dims, keepdim))
+        return expand_reduced(g / (count(x_shape, dims) or float("nan")), x_shape, dims, keepdim)
 
 
 Mean = variant(MeanDim, "mean", "Mean0", "z = the mean of everything", hidden=("dims", "keepdim"))
