@@ -22,6 +22,7 @@ import numpy as np
 
 from minigrad import kernels
 from minigrad.kernels.contract import CONTRACT, NUMBER, Kernels, LateKernel
+from minigrad.kernels.numpy_ref.precision import rounded
 
 __all__ = ["ROUNDING"]
 
@@ -76,7 +77,7 @@ def rounding(table, number, round_numbers, writes):
             return table[number](*args)
         wide = [widen(x) for x in args]
         if round_numbers:
-            wide = [float(dtype.type(x)) if type(x) is float or type(x) is int else x for x in wide]
+            wide = [rounded(x, dtype) if type(x) is float or type(x) is int else x for x in wide]
         z = table[number](*wide)
         for x, copy in zip(args, wide):
             if writes and is_reduced(x) and x.flags.writeable:

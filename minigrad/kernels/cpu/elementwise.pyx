@@ -350,7 +350,8 @@ def huber(x, y, limit, scale):
 
 
 cdef inline object or_infinity(object limit, double infinity):
-    return infinity if limit is None else limit
+    """A limit as a number; None for nan, which limits all numbers to nan, and is left to `maximum` and `minimum`."""
+    return infinity if limit is None else None if type(limit) is float and limit != limit else limit
 
 
 def clamp(x, low, high):

@@ -9,6 +9,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.layout cimport cast, write
 from minigrad.kernels.cpu.pool cimport recycle
+from minigrad.kernels.numpy_ref.precision import rounded
 
 cnp.import_array()
 
@@ -63,7 +64,7 @@ def rounding(list table, Py_ssize_t number, bint round_numbers, bint writes):
         if round_numbers:
             for i in range(n):
                 if is_number(wide[i]):
-                    wide[i] = float(dtype.type(wide[i]))
+                    wide[i] = rounded(wide[i], dtype)
         z = vectorcall(table[number], items(wide), n, NULL)
         for i in range(n):
             x = <object>PyTuple_GET_ITEM(given, i)

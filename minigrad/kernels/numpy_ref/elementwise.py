@@ -285,11 +285,16 @@ def lerp(x, y, w):
 
 
 def addcmul(b, x, y, value):
-    return add(b, mul(mul(x, y), value))
+    return add(b, scaled(mul(x, y), value))
 
 
 def addcdiv(b, x, y, value):
-    return add(b, mul(div(x, y), value))
+    return add(b, scaled(div(x, y), value))
+
+
+def scaled(x, value):
+    """x times a number. A complex infinity times 1 would be nan."""
+    return x if value == 1 else mul(x, value)
 
 
 def huber(x, y, limit, scale):

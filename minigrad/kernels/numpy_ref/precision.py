@@ -30,6 +30,12 @@ def quiet(kernel):
     return silent
 
 
+@quiet
+def rounded(number, dtype):
+    """The number that an array of `dtype` would hold, as a float: infinity if `number` is too large."""
+    return float(dtype.type(number))
+
+
 def wider(dtype):
     """The dtype for adding up numbers of `dtype`."""
     return WIDER.get(dtype.char, dtype)
