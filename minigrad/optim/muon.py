@@ -63,7 +63,7 @@ class Muon(Optimizer):
                  adjust_lr_fn: str | None = None) -> None:
         check_options(self, lr, weight_decay, None, None, False)
         check_option(self, "momentum", momentum)
-        check(adjust_lr_fn is None or adjust_lr_fn in FACTORS,
+        check(adjust_lr_fn is None or (isinstance(adjust_lr_fn, str) and adjust_lr_fn in FACTORS),
               f"Adjust learning rate function {adjust_lr_fn} is not supported; there are {' and '.join(FACTORS)}")
         if not isinstance(ns_coefficients, (tuple, list)):
             raise wrong_type("Muon", "ns_coefficients", "a tuple of three numbers", ns_coefficients, "MG-E402")
