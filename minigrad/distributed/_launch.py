@@ -12,6 +12,7 @@ import importlib.util
 import os
 import shutil
 import sys
+import time
 import traceback
 import warnings
 
@@ -24,6 +25,8 @@ INSTALL = 'pip install "minigrad-autograd[mpi]"'
 RANKS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 LAUNCHED = (*RANKS, "PMI_SIZE")
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+# From the abort of a rank on, MPICH's mpiexec throws away what it has not read yet: in one run of seven, the whole error.
+SECONDS_TO_READ = 0.5
 
 
 def is_mpi_available():
@@ -84,6 +87,7 @@ def abort_on_errors(communicator):
             before(kind, error, trace)
         sys.stdout.flush()
         sys.stderr.flush()
+        time.sleep(SECONDS_TO_READ)
         communicator.Abort(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
     sys.excepthook = report
