@@ -30,10 +30,10 @@ from minigrad.ops.base.rule import FLOAT64, Op, conj, op
 from minigrad.ops.elementwise.functions import log
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.linalg.inverses import LinalgInvEx
-from minigrad.ops.linalg.matrices import adjoint, check_square, column, diagonal_matrix, diagonal_of, row, strict_upper
+from minigrad.ops.linalg.matrices import adjoint, check_square, column, diagonal_matrix, diagonal_of, row
 from minigrad.ops.linalg.singular_values import LinalgSvd
 from minigrad.ops.reduce.reduction import sum as total
-from minigrad.ops.scan.scans import Cumprod, before
+from minigrad.ops.scan.scans import products_of_others
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import transpose
 
@@ -82,22 +82,12 @@ def change_of_cofactors(A, t):
         along = column(column(total(w * t, (-2, -1))))
         return column(column(call(LinalgDet.op, (A,)))) * (along * w - w @ transpose(t, -2, -1) @ w)
     u, s, v = call(LinalgSvd.op, (A, True, True))
-    off = cast(products_of_others(cast(s, FLOAT64)), A.dtype)
+    same = A.new_tensor(np.eye(A.shape[-1], dtype=bool), dtype=None)
+    others = products_of_others(where(same, 1.0, row(cast(s, FLOAT64))), s.ndim)       # row i has 1 instead of s_i
+    off = cast(where(same, 0.0, others), A.dtype)       # P
     turned = adjoint(u) @ t @ adjoint(v)
     moved = diagonal_matrix((off @ column(diagonal_of(turned))).squeeze(-1)) - off * transpose(turned, -2, -1)
     return column(column(call(LinalgDet.op, (u,)) * call(LinalgDet.op, (v,)))) * (conj(u) @ moved @ conj(v))
-
-
-def products_of_others(s):
-    """The matrix P[i, j] = Π_{k≠i,j} s_k, and 0 on its diagonal: for i < j, those before i, between i and j, and behind j."""
-    n, last = s.shape[-1], s.ndim - 1
-    if not n:
-        return diagonal_matrix(s)
-    up_to_i = s.new_tensor(np.tri(n, dtype=bool), dtype=None)
-    from_i = call(Cumprod.op, (where(up_to_i, 1.0, row(s)), last + 1))
-    ahead = before(call(Cumprod.op, (s, last)), last, 1)
-    upper = strict_upper(column(ahead) * before(from_i, last + 1, 1) * row(from_i[..., -1]))
-    return upper + transpose(upper, -2, -1)
 
 
 def well_conditioned(x, inverse):
