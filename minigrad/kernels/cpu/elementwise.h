@@ -28,10 +28,10 @@
     X(glu, 14, a * mg_sigmoid_of_f32(b), a * mg_sigmoid_of_f64(b))                                 \
     X(prelu, 15, a > 0 ? a : a * b, a > 0 ? a : a * b)                                             \
     X(hypot, 16, mg_hypot_of_f32(a, b), hypot(a, b))                                               \
-    X(logaddexp, 20, mg_logaddexp_of_f32(a, b), mg_logaddexp_of_f64(a, b))
+    X(logaddexp, 17, mg_logaddexp_of_f32(a, b), mg_logaddexp_of_f64(a, b))
 
 /* The same for what a division leaves; see remainders.h. */
-#define MG_REMAINDER_TABLE(X) X(fmod, 17) X(remainder, 18) X(floor_divide, 19)
+#define MG_REMAINDER_TABLE(X) X(fmod, 18) X(remainder, 19) X(floor_divide, 20)
 
 #define MG_UNARY_TABLE(X)                                                                          \
     X(neg, 0, -a, -a)                                                                              \

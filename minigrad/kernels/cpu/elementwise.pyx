@@ -294,11 +294,14 @@ def i1(x):
 
 
 cdef bint write_mixed(int op, int kind, ndarray x, object y, object w, object first, object second, ndarray z) except -1:
-    """z = f(x, y, w, first, second) for a row-major array x of `kind`, arrays like x (or None) and numbers. False for others."""
+    """z = f(x, y, w, first, second) for a row-major array x of `kind`, arrays like x and numbers. False for others.
+
+    For a function of fewer arrays, the others are x too, which it does not use; for one of a single number, the second is 0.
+    """
     cdef Number p, q
     cdef char *px = data(x)
-    cdef char *py = px if y is None else data_like(x, kind, y)
-    cdef char *pw = px if w is None else data_like(x, kind, w)
+    cdef char *py = data_like(x, kind, y)
+    cdef char *pw = data_like(x, kind, w)
     cdef char *r = data(z)
     cdef Py_ssize_t n = size(z)
     if py == NULL or pw == NULL or not is_number(first) or not is_number(second):
@@ -330,7 +333,7 @@ cdef object mixed(int op, object x, object y, object w, object first, object sec
 
 
 def lerp(x, y, w):
-    z = mixed(MG_M_lerp, x, y, None, w, 1 - w) if is_number(w) else None
+    z = mixed(MG_M_lerp, x, y, x, w, 1 - w) if is_number(w) else None
     return numpy_ref.lerp(x, y, w) if z is None else z
 
 
@@ -345,7 +348,7 @@ def addcdiv(b, x, y, value):
 
 
 def huber(x, y, limit, scale):
-    z = mixed(MG_M_huber, x, y, None, limit, scale) if y is not None else None
+    z = mixed(MG_M_huber, x, y, x, limit, scale)
     return numpy_ref.huber(x, y, limit, scale) if z is None else z
 
 
@@ -355,7 +358,7 @@ cdef inline object or_infinity(object limit, double infinity):
 
 
 def clamp(x, low, high):
-    z = mixed(MG_M_limit, x, None, None, or_infinity(low, -INFINITY), or_infinity(high, INFINITY))
+    z = mixed(MG_M_limit, x, x, x, or_infinity(low, -INFINITY), or_infinity(high, INFINITY))
     if z is not None:
         return z
     if kind_of(x) < 0 or (low is None and high is None):
@@ -400,6 +403,14 @@ def unary_in_place(kernel, int op):
     return in_place
 
 
+def clamp_in_place(x, low, high, out):
+    cdef int kind = writable(out)
+    if kind < 0 or not loop_fits(x, out, kind) or not write_mixed(
+            MG_M_limit, kind, <ndarray>x, x, x, or_infinity(low, -INFINITY), or_infinity(high, INFINITY), <ndarray>out):
+        numpy_ref.copy_(out, clamp(x, low, high))
+
+
+clamp.in_place = clamp_in_place
 for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, MG_B_mul), (div, MG_B_div), (maximum, MG_B_maximum),
                      (minimum, MG_B_minimum), (relu_backward, MG_B_relu_backward), (sigmoid_backward, MG_B_sigmoid_backward),
                      (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),
@@ -407,14 +418,6 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (mish_backward, MG_B_mish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
                      (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
-def clamp_in_place(x, low, high, out):
-    cdef int kind = writable(out)
-    if kind < 0 or not loop_fits(x, out, kind) or not write_mixed(
-            MG_M_limit, kind, <ndarray>x, None, None, or_infinity(low, -INFINITY), or_infinity(high, INFINITY), <ndarray>out):
-        numpy_ref.copy_(out, clamp(x, low, high))
-
-
-clamp.in_place = clamp_in_place
 for kernel_, op_ in [(neg, MG_U_neg), (sqrt, MG_U_sqrt), (rsqrt, MG_U_rsqrt), (reciprocal, MG_U_reciprocal), (abs, MG_U_abs),
                      (relu, MG_U_relu), (erf, MG_U_erf), (sigmoid, MG_U_sigmoid), (gelu, MG_U_gelu), (gelu_tanh, MG_U_gelu_tanh),
                      (silu, MG_U_silu), (mish, MG_U_mish)]:

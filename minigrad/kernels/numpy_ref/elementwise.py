@@ -279,28 +279,29 @@ def where(c, x, y):
     return np.asarray(np.where(c, x, y))
 
 
-def lerp(x, y, w):
-    d = sub(y, x)
-    return add(x, mul(d, w)) if builtins.abs(w) < 0.5 else sub(y, mul(d, 1 - w))     # from the nearer end
+def composed(add, sub, mul, div, minimum, abs):
+    """Make the kernels lerp, addcmul, addcdiv and huber of other kernels of a device."""
+    def lerp(x, y, w):
+        d = sub(y, x)
+        return add(x, mul(d, w)) if builtins.abs(w) < 0.5 else sub(y, mul(d, 1 - w))     # from the nearer end
+
+    def scaled(x, value):
+        return x if value == 1 else mul(x, value)       # a complex infinity times 1 would be nan
+
+    def addcmul(b, x, y, value):
+        return add(b, scaled(mul(x, y), value))
+
+    def addcdiv(b, x, y, value):
+        return add(b, scaled(div(x, y), value))
+
+    def huber(x, y, limit, scale):
+        d = abs(sub(x, y))
+        s = minimum(d, limit)
+        return mul(sub(d, mul(s, 0.5)), div(s, scale))
+    return lerp, addcmul, addcdiv, huber
 
 
-def addcmul(b, x, y, value):
-    return add(b, scaled(mul(x, y), value))
-
-
-def addcdiv(b, x, y, value):
-    return add(b, scaled(div(x, y), value))
-
-
-def scaled(x, value):
-    """x times a number. A complex infinity times 1 would be nan."""
-    return x if value == 1 else mul(x, value)
-
-
-def huber(x, y, limit, scale):
-    d = abs(sub(x, y))
-    s = minimum(d, limit)
-    return mul(sub(d, mul(s, 0.5)), div(s, scale))
+lerp, addcmul, addcdiv, huber = composed(add, sub, mul, div, minimum, abs)
 
 
 @quiet

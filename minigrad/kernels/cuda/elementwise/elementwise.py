@@ -20,7 +20,6 @@ Mirrors ``aten/src/ATen/native/cuda/CUDALoops.cuh`` (gpu_kernel) and ``TensorIte
 Read next: ``quad_kernels.py``.
 """
 
-import builtins
 import math
 from functools import cache, lru_cache
 
@@ -44,6 +43,7 @@ from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.runtime.memory import empty_array, empty_like
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
+from minigrad.kernels.numpy_ref.elementwise import composed
 from minigrad.kernels.numpy_ref.layout import dense, number
 
 BOOL = np.dtype(bool)
@@ -316,26 +316,7 @@ def where(c, x, y):
     return z
 
 
-# ruff: noqa: F821  - the kernels that the table above made
-def lerp(x, y, w):
-    d = sub(y, x)
-    return add(x, mul(d, w)) if builtins.abs(w) < 0.5 else sub(y, mul(d, 1 - w))
-
-
-def addcmul(b, x, y, value):
-    product = mul(x, y)
-    return add(b, product if value == 1 else mul(product, value))
-
-
-def addcdiv(b, x, y, value):
-    quotient = div(x, y)
-    return add(b, quotient if value == 1 else mul(quotient, value))
-
-
-def huber(x, y, limit, scale):
-    d = abs(sub(x, y))
-    s = minimum(d, limit)
-    return mul(sub(d, mul(s, 0.5)), div(s, scale))
+lerp, addcmul, addcdiv, huber = composed(*[globals()[_name] for _name in ("add", "sub", "mul", "div", "minimum", "abs")])
 
 
 def clamp(x, low, high):
@@ -344,9 +325,9 @@ def clamp(x, low, high):
         low, high = [min(max(n, least), most) if type(n) is int else n for n in (low, high)]
     z = x
     if low is not None:
-        z = maximum(z, low)
+        z = maximum(z, low)     # noqa: F821 - made by the table above
     if high is not None:
-        z = minimum(z, high)
+        z = minimum(z, high)    # noqa: F821
     return z
 
 
