@@ -11,6 +11,7 @@ from minigrad._build import pure as _pure
 from minigrad._core.record.apply import call
 from minigrad.ops import REGISTRY
 from minigrad.ops.base.rule import Elementwise, op
+from tests.internals import needs
 from tests.ops.cases import CASES
 from tests.ops.test_gradients import tensors, weights
 
@@ -86,6 +87,7 @@ def leaf(*numbers):
 
 
 @compiled
+@needs("counts")
 def test_a_chain_needs_no_new_memory():
     x, b = leaf(1.0, 2.0, 3.0), mg.tensor([2.0, 3.0, 4.0])
     addresses = []
