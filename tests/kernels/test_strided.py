@@ -52,6 +52,16 @@ def test_neg(data, shape, dtype):
         assert np.array_equal(CPU.neg(x), numpy_ref.neg(x)) and np.array_equal(np.signbit(CPU.neg(x)), np.signbit(-x))
 
 
+@settings(max_examples=100)
+@given(st.data(), st.lists(st.sampled_from([0, 1, 2, 3]), max_size=4), st.sampled_from(["f4", "f8"]), st.sampled_from(["abs", "sigmoid", "exp"]))
+def test_one_operand(data, shape, dtype, name):
+    x = data.draw(operand(shape, dtype))
+    if isinstance(x, np.ndarray):
+        found, expected = getattr(CPU, name)(x), getattr(numpy_ref, name)(x)
+        assert found.flags.writeable and found.shape == expected.shape and found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("x", [np.zeros((3, 2), "f4"), np.zeros((3, 2), "f8", order="F"), np.zeros((), "f4")])
 def test_accumulate(x):
     """Into an array of its own memory: rows, columns, and an expanded gradient, which has the elements of one number."""

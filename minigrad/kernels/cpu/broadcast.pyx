@@ -3,7 +3,7 @@
 which operands a loop may read while it writes to memory that somebody gives it."""
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, repeated
 from minigrad.kernels.cpu.threads cimport threads
 
 cnp.import_array()
@@ -71,10 +71,12 @@ cdef object spread(const mg_binary *loops, int kind, object x, object y, ndarray
     `loops` are those of `op` for `kind`, and `z` is the result, or None to make it. Returns None if NumPy has to do it.
     """
     cdef npy_intp d[MOST_SPREAD]
+    cdef npy_intp part[MOST_SPREAD]         # the same without dimensions along which both repeat
     cdef mg_spread s
     cdef Strided p, q
     cdef int nd = 0, i, k = -1, width = item_size(kind)
     cdef npy_intp total = 1
+    cdef bint repeats = False
     cdef char *r
     cdef mg_binary loop
     if z is None and type(x) is ndarray and type(y) is ndarray and by_columns(<ndarray>x, <ndarray>y):
@@ -88,14 +90,17 @@ cdef object spread(const mg_binary *loops, int kind, object x, object y, ndarray
     if not locate(x, kind, nd, d, &p) or not locate(y, kind, nd, d, &q):
         return None
     for i in range(nd - 1, -1, -1):         # dimensions through which both go in one step become one dimension
-        total *= d[i]
-        if d[i] == 1:
+        part[i] = d[i]
+        if d[i] > 1 and p.steps[i] == 0 and q.steps[i] == 0:
+            part[i], repeats = 1, True
+        total *= part[i]
+        if part[i] == 1:
             continue
         if k >= 0 and p.steps[i] == s.x_steps[k] * s.n[k] and q.steps[i] == s.y_steps[k] * s.n[k]:
-            s.n[k] *= d[i]
+            s.n[k] *= part[i]
             continue
         k += 1
-        s.n[k], s.x_steps[k], s.y_steps[k] = d[i], p.steps[i], q.steps[i]
+        s.n[k], s.x_steps[k], s.y_steps[k] = part[i], p.steps[i], q.steps[i]
     if k < 0:
         k, s.n[0], s.x_steps[0], s.y_steps[0] = 0, 1, width, width
     s.nd = k + 1
@@ -103,9 +108,9 @@ cdef object spread(const mg_binary *loops, int kind, object x, object y, ndarray
             and not (s.x_steps[0] == 0 and s.y_steps[0] == width):
         return None
     if z is None:
-        z = fresh(nd, d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+        z = fresh(nd, part, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     if total == 0:
-        return z
+        return repeated(z, d) if repeats else z
     loop = loops[SV if s.x_steps[0] == 0 else VS if s.y_steps[0] == 0 else VV]
     r = data(z)
     if total < MG_PARALLEL:
@@ -113,7 +118,7 @@ cdef object spread(const mg_binary *loops, int kind, object x, object y, ndarray
     else:
         with nogil:
             mg_run_spread(loop, &s, p.start, q.start, r, width, threads)
-    return z
+    return repeated(z, d) if repeats else z
 
 
 # The addresses between which the elements of x lie. Strides may be negative.

@@ -9,7 +9,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, gapless, new_like
+from minigrad.kernels.cpu.pool cimport fresh, gapless, new_like, repeated, repeated_part
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels import numpy_ref
@@ -104,7 +104,10 @@ cdef object loop_over(const mg_unary *loops, object x, str twin):
     if kind >= 0:
         return run_unary(loops[kind], <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
     kind = kind_of(x)
-    if kind >= 0:           # a transposed array, or a view with gaps
+    if kind >= 0:           # an expanded or transposed array, or a view with gaps
+        block = repeated_part(<ndarray>x)
+        if block is not x:
+            return repeated(loop_over(loops, block, twin), dims(<ndarray>x))
         block = gapless(<ndarray>x)
         return run_unary(loops[kind], block, new_like(block, typenum(block)))
     return getattr(numpy_ref, twin)(x)

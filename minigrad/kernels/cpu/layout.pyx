@@ -42,14 +42,9 @@ def obeys_layout(g, x):
 
 
 def copy_with_layout(g, x):
-    cdef ndarray z
     if type(g) is ndarray and type(x) is ndarray and ndim(<ndarray>g) == ndim(<ndarray>x) \
             and (is_contiguous(<ndarray>x) or ndim(<ndarray>x) == 1):
-        if not is_real(g) or easy(g) >= 0:
-            return copy_of(<ndarray>g)
-        z = fresh(ndim(<ndarray>g), dims(<ndarray>g), typenum(<ndarray>g))
-        copy_into(z, <ndarray>g)
-        return z
+        return copy_of(<ndarray>g)
     return numpy_ref.copy_with_layout(g, x)
 
 

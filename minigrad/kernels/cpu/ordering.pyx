@@ -221,7 +221,7 @@ def flip(x, dims_):
         turned[dim] = True
         first += (dims(a)[dim] - 1) * steps[dim]
         steps[dim] = -steps[dim]
-    z = copied(a, first, steps)
+    z = copied(a, ndim(a), dims(a), steps, first)
     return numpy_ref.flip(x, dims_) if z is None else z
 
 

@@ -6,7 +6,9 @@ from minigrad.kernels.cpu.common cimport MOST_DIMS, NPY_HALF, Reduction, by_rows
 cdef ndarray fresh(int nd, npy_intp *dims, int kind)
 cdef void recycle(object x) noexcept
 cdef ndarray row_major_copy(ndarray x)
-cdef ndarray copied(ndarray x, const char *start, const npy_intp *steps)
+cdef ndarray copied(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)
+cdef ndarray repeated_part(ndarray x)
+cdef ndarray repeated(ndarray x, npy_intp *dims)
 cdef ndarray gapless(ndarray x)
 cdef ndarray new_like(ndarray x, int type)
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)

@@ -258,27 +258,51 @@ def pool_bytes():
 
 cdef ndarray row_major_copy(ndarray x):
     """A copy of an array of numbers without gaps."""
-    z = copied(x, data(x), strides(x))
+    z = copied(x, ndim(x), dims(x), strides(x), data(x))
     return cnp.PyArray_NewCopy(x, cnp.NPY_CORDER) if z is None else z
 
 
-cdef ndarray copied(ndarray x, const char *start, const npy_intp *steps):
-    """A row-major copy of the array with the shape of x that begins at `start` and has these strides. None if x is not aligned."""
-    cdef int nd = ndim(x)
+cdef ndarray copied(ndarray x, int nd, npy_intp *dims_, npy_intp *steps, char *start):
+    """A row-major copy of the view that `strided` would make of x. None if x is not aligned."""
     cdef npy_intp item = cnp.PyArray_ITEMSIZE(x)
     cdef ndarray z
     cdef char *to
     cdef bint done
     if not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
         return None
-    z = fresh_any(nd, dims(x), typenum(x))
+    z = fresh_any(nd, dims_, typenum(x))
     to = data(z)
-    if size(x) <= SMALL:
-        done = copy_to_rows(nd, dims(x), to, start, steps, item)
+    if size(z) <= SMALL:
+        done = copy_to_rows(nd, dims_, to, start, steps, item)
     else:
         with nogil:
-            done = copy_to_rows(nd, dims(x), to, start, steps, item)
+            done = copy_to_rows(nd, dims_, to, start, steps, item)
     return z if done else None
+
+
+cdef ndarray repeated_part(ndarray x):
+    """The row-major array whose elements an expanded array repeats: one in each dimension of stride 0. For other arrays, x."""
+    cdef npy_intp d[MOST_DIMS]
+    cdef bint repeats = False
+    cdef ndarray part
+    cdef int i
+    for i in range(ndim(x)):
+        d[i] = dims(x)[i]
+        if d[i] > 1 and strides(x)[i] == 0:
+            d[i], repeats = 1, True
+    if not repeats:
+        return x
+    part = strided(x, ndim(x), d, strides(x), data(x))
+    return part if by_rows(part) else x
+
+
+cdef ndarray repeated(ndarray x, npy_intp *dims_):
+    """A row-major array of this shape, with the elements of x, which has 1 instead of some of the sizes."""
+    cdef npy_intp steps[MOST_DIMS]
+    cdef int i
+    for i in range(ndim(x)):
+        steps[i] = strides(x)[i] if dims(x)[i] == dims_[i] else 0
+    return copied(x, ndim(x), dims_, steps, data(x))
 
 
 cdef ndarray new_like(ndarray x, int type):

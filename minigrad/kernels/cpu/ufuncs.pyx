@@ -15,7 +15,7 @@ import numpy as np
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from minigrad.kernels.cpu.broadcast cimport kind_of, loop_fits
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, repeated, repeated_part
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -201,7 +201,10 @@ cdef object function(int op, object x, str twin):
     cdef ndarray block
     if kind >= 0:
         return run_function(op, kind, <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
-    if kind_of(x) >= 0:     # a transposed array, or a view with gaps
+    if kind_of(x) >= 0:     # an expanded or transposed array, or a view with gaps
+        block = repeated_part(<ndarray>x)
+        if block is not x:
+            return repeated(function(op, block, twin), dims(<ndarray>x))
         block = gapless(<ndarray>x)
         return run_function(op, kind_of(x), block, new_like(block, typenum(block)))
     return getattr(numpy_ref, twin)(x)
