@@ -35,12 +35,12 @@ def run_hooks_on_tensors(node, grad):
     if extra is None:
         return grad
     if extra.tensor_hooks is not None:
-        hooks: Hooks
         for hooks in extra.tensor_hooks:        # hooks that a hook adds wait for the next run
             if type(node.meta) is not tuple:
                 grad = run_tensor_hooks(hooks, grad)
             else:
-                grad[hooks.output] = run_tensor_hooks(hooks, grad[hooks.output])
+                output: cython.int = cython.cast(Hooks, hooks).output
+                grad[output] = run_tensor_hooks(hooks, grad[output])
     if extra.retains:
         for number, tensor in list(extra.retains.items()):
             accumulate_retained(tensor(), grad[number] if type(node.meta) is tuple else grad)

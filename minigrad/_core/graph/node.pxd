@@ -8,7 +8,7 @@ cdef class NodeExtra:
     cdef public dict metadata
     cdef public object pre_hooks
     cdef public object post_hooks
-    cdef public tuple tensor_hooks
+    cdef readonly tuple tensor_hooks
     cdef public dict retains
     cdef public tuple place
 

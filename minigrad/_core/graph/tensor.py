@@ -73,7 +73,7 @@ class AutogradMeta:
         if not cython.compiled:
             self.accumulator = None         # the leaf's AccumulateGrad node, see Note [A leaf and its node]
         self.shared_accumulator = None      # that of another leaf: this one was saved with hooks, and unpacked
-        self.hooks = None                   # handle id -> hook(grad)
+        self.hooks = None                   # leaf: handle id -> hook(grad). (The output of an op has its hooks at its node.)
         self.post_accumulate_hooks = None   # handle id -> hook(tensor), leaves only
         self.retains_grad = False
         self.chose_grad_dtype = False       # leaf: whether the user set grad_dtype

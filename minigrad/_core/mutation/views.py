@@ -282,11 +282,8 @@ def regenerate_grad_fn(view: TensorBase, geometry: tuple) -> object:
         args = (*args, view._meta.dtype.is_complex)
     record(upcalls.as_strided_parts_op if mixed else upcalls.as_strided_op, current(), 1, 1, edge, None,
            (base._output_number,) if base._output_number else None, view, None, None, args)
-    extra: AutogradMeta = view._extra
-    if old is not None and extra is not None:
-        extra.hooks = None      # they stay on the old node
-        if extra.retains_grad:
-            move_retained_grad(old, number, view._node, 0)
+    if old is not None and view._extra is not None and view._extra.retains_grad:
+        move_retained_grad(old, number, view._node, 0)
     view._base_version = view.version()
     return None
 

@@ -21,7 +21,7 @@ from cython.cimports.minigrad._core.graph.accumulate_grad import choose_grad_dty
 from cython.cimports.minigrad._core.graph.capi import inherit_dealloc
 from cython.cimports.minigrad._core.graph.handle import Hooks, add_hook
 from cython.cimports.minigrad._core.graph.metadata import DType, Meta, meta_of
-from cython.cimports.minigrad._core.graph.node import NodeExtra, retain_output
+from cython.cimports.minigrad._core.graph.node import Node, NodeExtra, retain_output
 from cython.cimports.minigrad._core.graph.tensor import AutogradMeta, TensorBase, alias, make_tensor, wrap
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.mutation.inplace import count_write
@@ -296,6 +296,9 @@ class Variable(Operators):
             return self
         if self._view_base is not None:
             raise AutogradError("MG-E115", "Can't detach views in-place. Use detach() instead.")
+        hooks = find_hooks(self)
+        if hooks is not None:
+            self.extras().hooks = hooks
         self._node = None
         self._output_number = 0
         self._leaf_requires_grad = False
@@ -383,7 +386,7 @@ class Variable(Operators):
 
     @property
     def _backward_hooks(self):
-        return None if self._extra is None else self._extra.hooks
+        return find_hooks(self)
 
     @_backward_hooks.setter
     def _backward_hooks(self, hooks):
@@ -394,20 +397,34 @@ inherit_dealloc(Variable, Operators)
 
 
 @cython.cfunc
+def find_hooks(tensor: TensorBase) -> object:
+    """The hooks of `tensor`, or None if it has none. The output of an op has them at its node, and a leaf has them itself."""
+    node: Node = tensor._node
+    if node is None:
+        return None if tensor._extra is None else tensor._extra.hooks
+    if node.extra is not None and node.extra.tensor_hooks is not None:
+        for hooks in node.extra.tensor_hooks:
+            if cython.cast(Hooks, hooks).output == tensor._output_number:
+                return hooks
+    return None
+
+
+@cython.cfunc
 def add_tensor_hook(tensor: TensorBase, hook) -> object:
     """Register `hook` on `tensor`, where its node finds it."""
     node = gradient_edge(tensor)      # first, because a stale view gets a new grad_fn here, and its hooks stay on the old one
-    extra: AutogradMeta = tensor.extras()
-    if extra.hooks is not None:
-        handle = add_hook(extra.hooks, hook)
+    known = find_hooks(tensor)
+    if known is not None:
+        handle = add_hook(known, hook)
     else:
         hooks: Hooks = Hooks.__new__(Hooks)     # compiled, this calls no Python
         hooks.output = tensor._output_number
         handle = add_hook(hooks, hook)
-        extra.hooks = hooks
-        if tensor._node is not None:
-            of_node: NodeExtra = node.extras()
-            of_node.tensor_hooks = (hooks,) if of_node.tensor_hooks is None else (*of_node.tensor_hooks, hooks)
+        if tensor._node is None:
+            tensor.extras().hooks = hooks
+        else:
+            extra: NodeExtra = node.extras()
+            extra.tensor_hooks = (hooks,) if extra.tensor_hooks is None else (*extra.tensor_hooks, hooks)
     if node is not None:
         node.hooked = True
     return handle
