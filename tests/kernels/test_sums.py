@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from minigrad import kernels
+from minigrad.kernels import CPU, numpy_ref
 
 LENGTHS = [1, 3, 7, 8, 9, 31, 33, 64, 511, 512, 513, 1000, 2048, 2050, 5003]
 
@@ -22,7 +22,7 @@ def numbers(shape, dtype, seed=0):
 def test_sums_are_right_to_the_last_digits(n, axis, dtype):
     """The error is small beside the sum of the absolute values, whatever their order."""
     x = numbers((6, n) if axis == 1 else (n, 6), dtype)
-    z = kernels.CPU.sum(x, (axis,), False)
+    z = CPU.sum(x, (axis,), False)
     right = np.apply_along_axis(math.fsum, axis, x.astype(float))
     assert np.all(np.abs(z - right) <= 4 * np.finfo(dtype).eps * np.abs(x.astype(float)).sum(axis))
 
@@ -31,9 +31,9 @@ def test_sums_are_right_to_the_last_digits(n, axis, dtype):
 @pytest.mark.parametrize("n", LENGTHS)
 def test_the_sum_of_a_row_does_not_depend_on_the_other_rows(n, dtype):
     x = numbers((7, n), dtype)
-    together = kernels.CPU.sum(x, (1,), False)
+    together = CPU.sum(x, (1,), False)
     for row, z in zip(x, together):
-        assert kernels.CPU.sum(row.copy(), (0,), False).tobytes() == z.tobytes()
+        assert CPU.sum(row.copy(), (0,), False).tobytes() == z.tobytes()
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -41,14 +41,14 @@ def test_the_sum_of_a_row_does_not_depend_on_the_other_rows(n, dtype):
 def test_infinity_and_nan_reach_only_their_own_sum(n, axis):
     x = np.zeros((9, n), np.float32)
     x[2, n // 2], x[5, n - 1], x[8, 0] = np.inf, np.nan, -np.inf
-    z = kernels.CPU.sum(x if axis == 1 else np.ascontiguousarray(x.T), (axis,), False)
+    z = CPU.sum(x if axis == 1 else np.ascontiguousarray(x.T), (axis,), False)
     np.testing.assert_array_equal(z, [0, 0, np.inf, 0, 0, np.nan, 0, 0, -np.inf])
 
 
 def test_a_long_sum_of_equal_numbers():
     """In float32 alone, a million additions of 0.1 would give 100,958."""
     x = np.full(1_000_001, 0.1, np.float32)
-    assert float(kernels.CPU.sum(x, (0,), False)) == pytest.approx(math.fsum(x.tolist()), rel=3e-7)
+    assert float(CPU.sum(x, (0,), False)) == pytest.approx(math.fsum(x.tolist()), rel=3e-7)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -57,8 +57,17 @@ def test_gradients_of_layer_norm_over_many_rows(rows, dtype):
     """dw = Σ g y and db = Σ g over the rows, for gradients from 1e-3 to 1e3 in size."""
     x, g = numbers((rows, 5), dtype, seed=1), numbers((rows, 5), dtype, seed=2)
     w = np.ones(5, dtype)
-    y, mean, rstd = kernels.CPU.layer_norm(x, w, None, 1, 1e-5)
-    _, dw, db = kernels.CPU.layer_norm_backward(g, x, w, mean, rstd, 1)
+    y, mean, rstd = CPU.layer_norm(x, w, None, 1, 1e-5)
+    _, dw, db = CPU.layer_norm_backward(g, x, w, mean, rstd, 1)
     for found, terms in ((dw, g.astype(float) * y), (db, g.astype(float))):
         right = np.apply_along_axis(math.fsum, 0, terms)
         assert np.all(np.abs(found - right) <= 8 * np.finfo(dtype).eps * np.abs(terms).sum(0))
+
+
+@pytest.mark.parametrize("name, args, limit", [("softmax", (0,), 4e-7), ("sigmoid", (), 4e-7), ("logsumexp", ((0,), False), 1e-7)])
+def test_exponentials_in_float32(name, args, limit):
+    """Against float64, over all of the range in which e^x is a normal number."""
+    for x in (np.linspace(-87, 0, 8001, dtype="f4"), np.linspace(-1, 1, 8001, dtype="f4"), -np.geomspace(1e-30, 87, 999, dtype="f4")):
+        expected = getattr(numpy_ref, name)(x.astype("f8"), *args)
+        normal = expected > np.finfo("f4").tiny
+        np.testing.assert_allclose(getattr(CPU, name)(x, *args)[normal], expected[normal], rtol=limit)

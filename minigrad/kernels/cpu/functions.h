@@ -1,7 +1,7 @@
 /* exp and erf as arithmetic without branches, so that a loop over them vectorises (simd.h). libm's functions take one number
    at a time, and ten times as long.
 
-       exp x = 2^k exp r        k = the integer nearest to x / log 2, |r| <= log(2) / 2: a few terms of Taylor's series
+       exp x = 2^k exp r        k = the integer nearest to x / log 2, |r| <= log(2) / 2: a polynomial
        erf x = x P(x²) / Q(x²)  for floats: a fitted rational function, with an error of 5e-8; rounding adds 3e-7 */
 #ifndef MINIGRAD_FUNCTIONS_H
 #define MINIGRAD_FUNCTIONS_H
@@ -9,6 +9,11 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+/* (e^r - 1 - r) / r² times `scale`. The coefficients are fitted: e^r has an error of 1e-7, less than with one more term of Taylor's
+   series. */
+#define MG_EXP_TAIL(r, scale)                                                                      \
+    (0.499992311f * (scale) + (r) * (0.166671157f * (scale) + (r) * (0.0418903306f * (scale) + (r) * (0.00831251301f * (scale)))))
 
 /* Adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which is then in the low bits of the sum. log 2 has two parts, so
    that k times the first is exact. 2^k is a product of two factors, because 2^128 is not a float, and because numbers below the
@@ -18,7 +23,7 @@ static inline float mg_exp_of_f32(float x) {
     const float y = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
     const float t = y * 1.44269504088896341f + magic, k = t - magic;
     const float r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-    const float p = 1 + r * (1 + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
+    const float p = 1 + r * (1 + r * MG_EXP_TAIL(r, 1));
     uint32_t bits, one;
     memcpy(&bits, &t, 4);
     memcpy(&one, &magic, 4);
@@ -29,19 +34,20 @@ static inline float mg_exp_of_f32(float x) {
     return p * first * second;
 }
 
-/* The same for x <= 0: two powers, of which one is a constant, give 2^k for -150 <= k <= 0. The low bits of t are k. */
+/* The same for x <= 0: two powers, of which one is a constant that scales the polynomial, give 2^k for -150 <= k <= 0. The low bits of
+   t are k. */
 static inline float mg_exp_down_f32(float x) {
-    const float magic = 12582912.0f;
+    const float magic = 12582912.0f, scale = 5.421010862427522e-20f;        /* 2^-64 */
     const float y = x < -104.0f ? -104.0f : x;
     const float t = y * 1.44269504088896341f + magic, k = t - magic;
     const float r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-    const float p = 1 + r * (1 + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
+    const float p = scale + r * (scale + r * MG_EXP_TAIL(r, scale));
     uint32_t bits;
     float power;
     memcpy(&bits, &t, 4);
     bits = (bits << 23) + ((uint32_t)(127 + 64) << 23);
     memcpy(&power, &bits, 4);
-    return p * power * 5.421010862427522e-20f;      /* 2^-64 */
+    return p * power;
 }
 
 static inline double mg_exp_of_f64(double x) {
