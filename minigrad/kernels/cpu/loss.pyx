@@ -1,6 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """The loss of a classifier. The loop reads one element per row, so most of the time is spent around the loop."""
 
+from libc.string cimport memset
+
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels import numpy_ref
@@ -104,7 +106,8 @@ def nll_loss_backward(g, x_shape, target, weight, total, Py_ssize_t ignore_index
         return numpy_ref.nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction)
     cdef ndarray a = <ndarray>g, t = <ndarray>target, z
     cdef char *w = NULL if weight is None else data(<ndarray>weight)
-    z = zeros(2, shape, typenum(a), 0)
+    z = fresh(2, shape, typenum(a))
+    memset(data(z), 0, size(z) * item_size(kind))
     if kind == 0:
         bad = shares(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, (<float *>data(<ndarray>total))[0], <float *>data(z),
                      shape[0], shape[1], ignore_index, how)
