@@ -18,6 +18,9 @@ cdef extern from "pieces.h" nogil:
     int MG_PARALLEL
     void copy_elements "mg_copy_elements"(char *to, const char *origin, Py_ssize_t n, int itemsize, int threads)
 
+cdef extern from "tile_copy.h" nogil:
+    void copy_line "mg_copy_line"(char *to, const char *origin, npy_intp step, npy_intp n, npy_intp item)
+
 cdef extern from "casts.h" nogil:
     ctypedef void (*mg_cast)(const void *, void *, npy_intp)
     const mg_cast mg_casts[7][7]
@@ -51,7 +54,7 @@ def copy_with_layout(g, x):
 cdef bint fill(ndarray z, object value) except -1:
     """z[...] = value, for a row-major array. False, without a change, if that is not simple."""
     cdef int type_ = typenum(z), overflow
-    cdef Py_ssize_t k, n = size(z)
+    cdef Py_ssize_t n = size(z)
     cdef char *r = data(z)
     cdef Number element
     element.whole = 0
@@ -68,12 +71,8 @@ cdef bint fill(ndarray z, object value) except -1:
         return False
     if element.whole == 0:          # all bits: not for -0.
         memset(r, 0, n * cnp.PyArray_ITEMSIZE(z))
-    elif type_ == NPY_FLOAT32:
-        for k in range(n):
-            (<float *>r)[k] = element.single
     else:
-        for k in range(n):
-            (<cnp.int64_t *>r)[k] = element.whole
+        copy_line(r, <char *>&element, 0, n, cnp.PyArray_ITEMSIZE(z))
     return True
 
 

@@ -57,7 +57,7 @@ enum { MG_MOST_DIMS = 64 };
 
 /* Copy an array to `to`, in row-major order. The steps count bytes. Returns 0 if it did nothing: for an item that is not one machine
    word, or steps that are not whole items. */
-static int mg_copy_to_rows(int nd, const mg_size *dims, char *to, const char *from, const mg_size *steps, mg_size item) {
+static inline int mg_copy_to_rows(int nd, const mg_size *dims, char *to, const char *from, const mg_size *steps, mg_size item) {
     mg_size d[MG_MOST_DIMS + 2], s[MG_MOST_DIMS + 2], t[MG_MOST_DIMS + 2], at[MG_MOST_DIMS + 2] = {0};
     int n = 0, k = -1, whole = item == 1 || item == 2 || item == 4 || item == 8;
     for (int i = 0; i < nd && whole; i++) {
