@@ -88,6 +88,8 @@ def producer_name(node: Node | None) -> str:
     return "The caller" if node is None else f"Function {node.name()}"
 
 
+@cython.boundscheck(False)
+@cython.wraparound(False)
 @cython.cfunc
 def is_expandable(small: tuple, large: tuple) -> cython.bint:
     """Whether a tensor of shape `small` can be broadcast to shape `large`."""
@@ -96,8 +98,7 @@ def is_expandable(small: tuple, large: tuple) -> cython.bint:
     if lead < 0:
         return False
     for i in range(len(small)):
-        size: cython.longlong = small[i]
-        target: cython.longlong = large[lead + i]
-        if size != 1 and size != target:
+        size: cython.Py_ssize_t = small[i]
+        if size != 1 and size != cython.cast(cython.Py_ssize_t, large[lead + i]):
             return False
     return True
