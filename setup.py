@@ -95,8 +95,8 @@ def lacking():
 
 # Modules of the core that run for every op or node, or every hook.
 HOT = {"accumulate_grad", "apply", "dependencies", "graph_task", "handle", "hooks", "inplace", "metadata", "node", "op_node",
-       "operators", "packed_tensor", "ready_queue", "saved_tensor", "tensor", "tensor_hooks", "thread_state", "validate", "variable",
-       "version", "view_base"}
+       "operators", "packed_tensor", "ready_queue", "saved_tensor", "tensor", "tensor_hooks", "thread_state", "validate",
+       "variable", "version", "view_base"}
 
 
 def optimization(path):
