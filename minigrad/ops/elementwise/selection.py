@@ -386,9 +386,17 @@ clip = clamp
 
 def promote_tensors(function, like, *operands):
     """Convert `operands`, tensors or numbers, to tensors of one dtype. Numbers go to the device of `like`."""
+    first: TensorBase | None = operands[0] if isinstance(operands[0], TensorBase) else None
+    alike = True
     for position, x in enumerate(operands):
-        if not isinstance(x, (TensorBase, *NUMBERS)):
+        if isinstance(x, TensorBase):
+            alike = alike and first is not None and x._meta.dtype is first._meta.dtype
+        elif isinstance(x, NUMBERS):
+            alike = False
+        else:
             raise tensor_error(function, x, ("input", "other")[position % 2], position + 1)
+    if alike:
+        return list(operands)
     dtype = operands_dtype(operands)
     written = WRITTEN_AS.get(dtype, dtype)
     return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(convert_number(x, written), like, dtype)
