@@ -243,6 +243,8 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "scatter_reduce": ("x, dim, index, y, reduce", "the same with the product (prod), the larger (amax) or the smaller (amin) "
                                                    "instead of the sum"),
     "index_select": ("x, dim, index", "the slices of x at the positions in the vector index"),
+    "take_grid": ("x, places", "z[i, j, ...] = x[places[0][i], places[1][j], ...]; places has a vector of positions (int64) or "
+                               "None, for all, per dimension"),
     "index_add": ("x, dim, index, y", "a copy of x with the slices of y added, repeats included"),
     "index": ("x, indices", "advanced indexing; indices has an array or None per dimension"),
     "index_put": ("x, indices, y, accumulate", "a copy of x with y stored at the indices, or added"),

@@ -35,8 +35,8 @@ UNCHANGED = frozenset((
     "as_strided", "as_strided_scatter", "by_columns", "cast", "cat", "conj", "contiguous", "copy", "copy_", "copy_with_layout",
     "diagonal", "empty", "expand", "fill_", "flip", "from_host", "full", "gather", "geometry", "imag", "index", "index_select",
     "into_slice", "masked_fill_", "masked_scatter", "max_pool_select", "nextafter", "number", "obeys_layout", "owns", "permute",
-    "real", "resize", "scatter", "select", "slice", "stack", "storage", "t", "to_host", "transpose", "tril", "triu", "unsqueeze",
-    "view", "view_as_complex", "view_as_real"))
+    "real", "resize", "scatter", "select", "slice", "stack", "storage", "t", "take_grid", "to_host", "transpose", "tril", "triu",
+    "unsqueeze", "view", "view_as_complex", "view_as_real"))
 # They compute only if their last argument is True.
 ADDING = frozenset(("index_put", "index_put_"))
 # They write to arguments, whose results are rounded too.

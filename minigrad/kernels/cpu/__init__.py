@@ -59,7 +59,7 @@ FILES = {
     "extrema": "amax amin argmax argmin cumextremum",
     "scans": "cumprod cumsum",
     "ordering": "argsort flip median nonzero topk",
-    "indexing": "gather index index_add index_put index_put_ index_select masked_fill_ scatter scatter_add",
+    "indexing": "gather index index_add index_put index_put_ index_select masked_fill_ scatter scatter_add take_grid",
 }
 
 

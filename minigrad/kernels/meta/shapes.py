@@ -256,6 +256,7 @@ RULES = {
     "gather": lambda x, dim, index: (index.shape, x.dtype),
     "masked_scatter": lambda x, mask, y: (np.broadcast_shapes(x.shape, mask.shape), x.dtype),
     "index_select": lambda x, dim, index: (with_size(x.shape, dim, index.size), x.dtype),
+    "take_grid": lambda x, places: (tuple([n if at is None else at.size for n, at in zip(x.shape, places)]), x.dtype),
     "index": index,
     "index_put": like_first,
     # order

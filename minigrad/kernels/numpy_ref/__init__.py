@@ -37,7 +37,7 @@ FILES = {
     "gamma": "frexp gammainc gammaincc i0 i1 nextafter zeta",
     "joining":
         "cat gather index index_add index_put index_put_ index_select into_slice masked_fill_ masked_scatter scatter "
-        "scatter_add scatter_reduce stack",
+        "scatter_add scatter_reduce stack take_grid",
     "layout":
         "accumulate add_ as_strided as_strided_add as_strided_scatter by_columns cast contiguous copy copy_ copy_with_layout "
         "diagonal empty expand fill_ from_host full geometry imag number obeys_layout owns permute real resize select slice "

@@ -6,7 +6,7 @@ from minigrad.kernels.numpy_ref.precision import dtype_of_sums
 from minigrad.kernels.refusals import translate_index_errors
 
 __all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "into_slice", "masked_fill_",
-           "masked_scatter", "scatter", "scatter_add", "scatter_reduce", "stack"]
+           "masked_scatter", "scatter", "scatter_add", "scatter_reduce", "stack", "take_grid"]
 
 
 def cat(xs, dim):
@@ -112,6 +112,13 @@ def scatter_reduce(x, dim, index, y, reduce):
 @translate_index_errors
 def index_select(x, dim, index):
     return np.take(x, index, dim)
+
+
+@translate_index_errors
+def take_grid(x, places):
+    for dim, index in enumerate(places):
+        x = x if index is None else np.take(x, index, dim)
+    return np.array(x, order="C")
 
 
 @translate_index_errors

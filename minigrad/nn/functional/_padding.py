@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
 from minigrad._core.record.apply import call
-from minigrad.creation import arange
-from minigrad.dtypes import int64
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError, TensorTypeError
-from minigrad.ops import index_select
 from minigrad.ops.base.rule import integer, number, tensor_argument, wrong_type
-from minigrad.ops.nn.padding import PADS, ConstantPadNd
+from minigrad.ops.nn.padding import PADS, ConstantPadNd, pad_circular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,19 +72,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Tensor
         return call(ConstantPadNd.op, (input, tuple(pad), 0 if value is None else input.new_full((), value, device="cpu").item()))
     if mode != "circular":
         return call(PADS[mode][len(pad) // 2 - 1], (input, tuple(pad)))
-    return circular(input, pad) if any(pad) else input.clone()
-
-
-def circular(x, pad):
-    """Pad as if `x` were periodic. What a negative number cuts off is not a part of the period."""
-    for i in range(len(pad) // 2):
-        dim = x.ndim - 1 - i
-        before, after = pad[2 * i:2 * i + 2]
-        if before or after:
-            first, size = max(-before, 0), x.shape[dim] + min(before, 0) + min(after, 0)
-            places = arange(-max(before, 0), size + max(after, 0), dtype=int64, device=x.device) % max(size, 1) + first
-            x = index_select(x, dim, places)
-    return x
+    return pad_circular(input, pad) if any(pad) else input.clone()
 
 
 def check_mode(input, pad, mode, value):

@@ -3,18 +3,26 @@
     constant    0 0 | a b c | 0 0
     reflect     c b | a b c | b a           does not repeat the element at the edge
     replicate   a a | a b c | c c
+    circular    b c | a b c | a b           composed of index_select
 
 `padding` has (before, after) for the last dimension, then for the second-last, and so on. A negative number removes elements.
-The three are linear (apart from the constant). The adjoint of constant padding removes the padding. The adjoint of the others
+All are linear (apart from the constant). The adjoint of constant padding removes the padding. The adjoint of the others
 adds the padding's gradient to the elements that were copied.
 
 Mirrors ``aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding}.cpp``.
 """
 
+import functools
+
+import cython
+import numpy as np
+from cython.cimports.minigrad._core.graph.metadata import meta_of
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, wrap
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import Linear, Op, op
+from minigrad.ops.index.indexing import IndexSelect
 
 __all__: list[str] = []
 
@@ -56,25 +64,22 @@ class ConstantPadNd(Op):
         return call(ConstantPadNd.op, (t, padding, 0))
 
 
-# ---- reflected and replicated edges, and their adjoints -----------------------------------------------------
+# ---- the other modes, and their adjoints -----------------------------------------------------
 
 
-def reflect_edges(k, x, dim, before, after):
-    """Return the padding before and after x along `dim`: its elements next to the edge, in reverse order."""
-    n = x.shape[dim]
-    return k.flip(k.slice(x, dim, 1, before + 1, 1), (dim,)), k.flip(k.slice(x, dim, n - 1 - after, n - 1, 1), (dim,))
-
-
-def replicate_edges(k, x, dim, before, after):
-    """Return the padding before and after x along `dim`: the element at the edge, repeated."""
-    n = x.shape[dim]
-    first, last = k.slice(x, dim, 0, min(n, 1), 1), k.slice(x, dim, max(n - 1, 0), n, 1)
-    return repeat_edge(k, first, dim, before), repeat_edge(k, last, dim, after)
-
-
-def repeat_edge(k, edge, dim, times):
-    """Return `edge`, of size 1 along `dim`, repeated."""
-    return k.expand(edge, (*edge.shape[:dim], times, *edge.shape[dim + 1:])) if times else edge
+@functools.lru_cache(maxsize=256)
+def source_places(size, before, after, mode):
+    """Return where, along a dimension of `size` elements, the padded dimension has its elements from."""
+    i = np.arange(-before, size + after)
+    if mode == "circular":      # what a negative number cuts off is not a part of the period
+        start, period = max(-before, 0), size + min(before, 0) + min(after, 0)
+        i = (i - start) % max(period, 1) + start
+    elif mode == "reflect":
+        i = size - 1 - np.abs(size - 1 - np.abs(i))
+    else:
+        i = i.clip(0, max(size - 1, 0))
+    i.flags.writeable = False
+    return i
 
 
 def add_reflected(k, z, dim, first, last):
@@ -93,18 +98,20 @@ def add_replicated(k, z, dim, first, last):
         k.add_(k.slice(z, dim, n - 1, n, 1), k.sum(last, (dim,), True))
 
 
-def pad_array(k, x, padding, reflect):
-    """Return x with padding, reflected or replicated."""
+def pad_array(k, x, padding, mode):
+    """Return x with padding."""
+    places = [None] * x.ndim
     for dim, before, after in find_padded_dims(x, padding):
-        n = x.shape[dim]
-        left, right = max(before, 0), max(after, 0)
-        first, last = reflect_edges(k, x, dim, left, right) if reflect else replicate_edges(k, x, dim, left, right)
-        parts = [k.slice(x, dim, max(-before, 0), n - max(-after, 0), 1)]
-        if before > 0:
-            parts.insert(0, first)
-        if after > 0:
-            parts.append(last)
-        x = k.cat(parts, dim)
+        places[dim] = k.from_host(source_places(x.shape[dim], before, after, mode), False)
+    return k.take_grid(x, places)
+
+
+def pad_circular(x, padding):
+    """Return the tensor x with periodic padding: one op along each dimension."""
+    for dim, before, after in find_padded_dims(x, padding):
+        meta = cython.cast(TensorBase, x, typecheck=True)._meta
+        index = meta.backend.kernels.from_host(source_places(x.shape[dim], before, after, "circular"), False)
+        x = call(IndexSelect.op, (x, dim, wrap(index, meta_of(index, meta.device))))
     return x
 
 
@@ -134,7 +141,7 @@ class ReflectionPad(Linear):
     inputs = 1
 
     def forward(k, x, padding):
-        return pad_array(k, x, padding, True) if any(padding) else k.copy(x)
+        return pad_array(k, x, padding, "reflect")
 
 
 class ReflectionPadBackward(Linear):
@@ -153,7 +160,7 @@ class ReplicationPad(Linear):
     inputs = 1
 
     def forward(k, x, padding):
-        return pad_array(k, x, padding, False) if any(padding) else k.copy(x)
+        return pad_array(k, x, padding, "replicate")
 
 
 class ReplicationPadBackward(Linear):

@@ -30,8 +30,9 @@ from minigrad.kernels.cuda.elementwise.quad_kernels import FEW, make_division, u
 from minigrad.kernels.cuda.elementwise.vector_io import BYTES, aligned, pack
 from minigrad.kernels.cuda.runtime.launch import launch_each
 from minigrad.kernels.cuda.runtime.memory import empty_array
+from minigrad.kernels.cuda.shape.layout import copy
 
-__all__ = ["gather", "index", "index_select"]
+__all__ = ["gather", "index", "index_select", "take_grid"]
 
 INT64 = np.dtype("int64")
 
@@ -138,6 +139,12 @@ def gather(x, dim, index):
 
 def index_select(x, dim, index):
     return gather(x, dim, repeat_per_slice(index, (*x.shape[:dim], index.size, *x.shape[dim + 1:]), dim))
+
+
+def take_grid(x, places):
+    for dim, at in enumerate(places):
+        x = x if at is None else index_select(x, dim, at)
+    return copy(x) if all(at is None for at in places) else x
 
 
 def index(x, indices):
