@@ -411,10 +411,10 @@ for _shape in ((2, 3), (2, 1), (3,), (), (1, 1)):
 sample("masked_fill_", "large", (70, 90), (), dtypes=EVERY, after=lambda x, y: (x, np.arange(6300).reshape(70, 90) % 3 == 0, y))
 sample("masked_fill_", "strided", (8, 6), (), dtypes=EVERY, after=lambda x, y: (x[::2], np.arange(4)[:, None] > 1, y))
 sample("masked_scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, np.array([True, False, True]), y))
-for _dim, _at in enumerate(([[-2, 1, 0, 1, 2, 3, 4, 3], None, [0, 0, 1, 2, 3, 4, 5]], [None, [3, 2, 1], None], [None, None, [5, 1, 2, 3]], [[], None, [1]],
-                             [None, None, None], [None, [0, 4], None])):       # the first and the last are out of range
-    _places = [None if _v is None else np.array(_v, dtype=np.int64) % (5 if _d == 0 else 99) for _d, _v in enumerate(_at)]
-    sample("take_grid", f"3-d {_dim}", (5, 4, 6), dtypes=EVERY, after=lambda x, at=_places: (x, at))
+for _number, _at in enumerate(([[3, 1, 0, 1, 2, 3, 4, 3], None, [0, 0, 1, 2, 3, 4, 5]], [None, [3, 2, 1], None],
+                               [None, None, [5, 1, 2, 3]], [[], None, [1]], [None, None, None], [None, [0, 4], None])):      # 4: out of range
+    _places = [None if _positions is None else np.array(_positions, dtype=np.int64) for _positions in _at]
+    sample("take_grid", f"3-d {_number}", (5, 4, 6), dtypes=EVERY, after=lambda x, at=_places: (x, at))
 sample("index_select", "repeats", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, np.array([2, 0, 2])))
 sample("index_add", "repeats", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y: (x, 0, np.array([1, 1]), y))
 sample("index", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, [np.array([0, 1]), None, np.array([3, 0])]))

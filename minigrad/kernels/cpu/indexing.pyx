@@ -5,7 +5,8 @@
     index           z[b, j] = x[places[b], j]           index_put               z[places[b], j] = or += y[b, j]
     take_grid       z[i, j] = x[a[i], b[j]]
 
-One walk does all of them except `take_grid`, which copies runs of elements. It visits the elements of two arrays together, and a third array says how far to move in one of the two:
+`take_grid` copies runs of elements. One walk does all others. It visits the elements of two arrays together, and a third array says
+how far to move in one of the two:
 
     to + at[i, j] * to_step  <-  source + at[i, j] * source_step
 

@@ -62,7 +62,7 @@ ctypedef fused real:
 
 
 cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double correction):
-    """A reduction of reductions.h; None for large columns, which NumPy, and of our loops only that of prod, reads in the order of memory.
+    """A reduction of reductions.h; None for large columns, which NumPy reads in the order of memory, and of our loops only prod's.
 
     Its last argument is n - `correction`, and at least 0.
     """

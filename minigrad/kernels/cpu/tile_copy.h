@@ -33,7 +33,7 @@ MG_COPY_TILES(uint64_t, 8)
 
 /* n numbers, `step` bytes apart, to a row. One number many times, as in an expanded array, is a loop that vectorises. */
 #define MG_COPY_LINE(T, bytes)                                                                     \
-    MG_SIMD static void mg_copy_line_##bytes(char *to, const char *from, mg_size step, mg_size n) {        \
+    MG_SIMD static void mg_copy_line_##bytes(char *to, const char *from, mg_size step, mg_size n) { \
         T *z = (T *)to;                                                                            \
         if (step == 0) {                                                                           \
             const T x = *(const T *)from;                                                          \
