@@ -44,7 +44,7 @@ class Result:
         return self.theirs / self.ours
 
 
-TURN = 0.005    # the shortest turn, in seconds
+TURN = 0.03     # the shortest turn, in seconds
 
 
 def timed(run, times=1):
