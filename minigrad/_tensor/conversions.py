@@ -39,7 +39,7 @@ from minigrad.dtypes import (
     int64,
     uint8,
 )
-from minigrad.errors import ArgumentError, AutogradError, ScalarError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.errors import ArgumentError, AutogradError, DtypeError, ScalarError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops.base.rule import tensor_argument, truth
 from minigrad.ops.shape.formats import check_format
 
@@ -360,7 +360,13 @@ class Conversions(Variable):
         if self.requires_grad:
             warnings.warn("Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                           "Consider using tensor.detach() first.", UserWarning, stacklevel=3)
-        return convert(self._array.item())
+        value = self._array.item()
+        if type(value) is complex and convert is not complex:
+            if value.imag != 0:
+                raise DtypeError("MG-E203", f"value cannot be converted to type {convert.__name__} without overflow",
+                                 expected="a number whose imaginary part is 0", found=str(value), fix="x.real, or x.abs()")
+            value = value.real
+        return convert(value)
 
     def __float__(self) -> _float:
         return self._scalar(float)

@@ -118,7 +118,7 @@ for _a, _b in PAIRS:
         sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
     sample("logaddexp logaddexp2", f"{_a} {_b}", _a, _b, dtypes=FLOATS)
     sample("xlogy xlog1py", f"{_a} {_b}", (_a, "any"), (_b, "positive"), dtypes=FLOATS)
-    sample("pow", f"{_a} {_b}", (_a, "positive"), (_b, "any"), dtypes=FLOATS)
+    sample("pow", f"{_a} {_b}", (_a, "positive"), (_b, "any"), dtypes=(*FLOATS, *COMPLEX))
     sample("logical_and logical_or logical_xor", f"{_a} {_b}", _a, _b, dtypes=(*INTEGERS, "bool"))
     sample("where", f"{_a} {_b}", _a, _b, dtypes=EVERY, after=lambda x, y: (np.asarray(x.real > 0), x, y))
 for _shape in SHAPES:
@@ -141,6 +141,8 @@ for _shape in SHAPES:
         sample("huber", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 1.0, 0.5))
         sample("addcmul addcdiv", f"{_shape} {_kind}", (_shape, "any"), (_shape, _kind), (_shape, "positive"), dtypes=FLOATS,
                after=lambda b, x, y: (b, x, y, -0.3))
+for _name in ("add", "sub"):
+    DTYPES[_name] = (*REAL, *COMPLEX)
 sample("addcmul addcdiv", "broadcast", (2, 3), (3,), ((2, 1), "positive"), after=lambda b, x, y: (b, x, y, 0.5))
 sample("lerp", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5))
 sample("huber", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
@@ -254,7 +256,8 @@ for _shape in ((3, 0), (0,)):
     sample("var", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), 1, False))
     sample("logsumexp", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), False))
 sample("sum", "0-d", (), after=lambda x: (x, (), False))
-sample("mean", "0-d", (), dtypes=FLOATS, after=lambda x: (x, (), False))
+sample("mean", "0-d", (), after=lambda x: (x, (), False))
+DTYPES["sum"], DTYPES["mean"] = (*REAL, *COMPLEX), (*FLOATS, *COMPLEX)
 for _shape, _to in [((5,), ()), ((5,), (1,)), ((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), (2, 1)), ((2, 3), (1, 1)), ((2, 3), ()),
                     ((2, 3, 4), (3, 4)), ((2, 3, 4), (3, 1)), ((2, 3, 4), (2, 1, 4)), ((2, 3, 4), (1, 3, 1)), ((2, 3, 4), (1,)),
                     ((1, 3), (3,)), ((1, 1), ()), ((3, 0), (0,)), ((3, 0), (3, 1)), ((0, 3), (1, 3)), ((130, 70), (70,)),

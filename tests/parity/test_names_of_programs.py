@@ -48,6 +48,12 @@ def test_sparse_and_old_names(snippet):
     "m.where(m.tensor([1, 0]), 1., 2.)",
     "m.ones(3).scatter(0, m.tensor([0]), m.ones(1), reduce='mean')",
     "m.gradient(m.tensor([1., 4., 9., 16.])), m.gradient(m.arange(3))",
+    *[f"m.arange(-3, 4).to(m.{dtype}) ** {power}" for dtype in ("int64", "int32") for power in (0, 1, 2, 3)],
+    "m.tensor([3, 200], dtype=m.uint8) ** 2", "m.tensor([True, False]) ** 2", "m.arange(6).view(2, 3).t() ** 2",
+    *[f"(lambda z: grad((z{op}).abs().sum(), z))(m.complex(m.arange(6.).view(2, 3) - 2, m.ones(2, 3)).requires_grad_())" for op in
+      ("** 2", "+ z * z", "- z.conj() * 2", ".sum(0)", ".mean(1)")],
+    *[f"{f}(m.tensor({z}))" for f in ("float", "int", "bool", "complex") for z in ("3+0j", "3+2j")],
+    "m.arange(24).view(2, 3, 4) @ m.arange(40).view(2, 4, 5)", "m.arange(5).clamp(1, 3)", "m.arange(5).clamp(max=2)",
     "m.gradient(m.arange(12.).view(3, 4) ** 2, spacing=(.5, 2.), edge_order=2)",
     "m.gradient(m.arange(12.).view(3, 4) ** 2, spacing=[m.tensor([0., 1., 3.]), m.tensor([0., 1., 2., 4.])])",
     "m.gradient(m.arange(12.).view(3, 4) ** 2, spacing=[m.tensor([0., 1., 3., 4.])], dim=1, edge_order=2)",

@@ -104,6 +104,15 @@ cdef inline int easy(object x) noexcept:
     return 0 if t == NPY_FLOAT32 else 1 if t == NPY_FLOAT64 else -1
 
 
+# The same for the parts of complex numbers: 0 for complex64, 1 for complex128.
+cdef inline int easy_parts(object x) noexcept:
+    cdef int t
+    if not by_rows(x):
+        return -1
+    t = typenum(<ndarray>x)
+    return 0 if t == cnp.NPY_COMPLEX64 else 1 if t == cnp.NPY_COMPLEX128 else -1
+
+
 # Whether x is an array of float32 or float64, with any strides.
 cdef inline bint is_real(object x) noexcept:
     return (type(x) is ndarray and (typenum(<ndarray>x) == NPY_FLOAT32 or typenum(<ndarray>x) == NPY_FLOAT64)

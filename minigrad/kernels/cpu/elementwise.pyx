@@ -9,7 +9,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, gapless, new_like, repeated, repeated_part
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, repeated, repeated_part
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels import numpy_ref
@@ -39,6 +39,8 @@ cdef extern from "elementwise.h" nogil:
 cdef enum:
     MOST_OPS = 32       # in the table of binary loops
 
+cdef object LEAST = -1 << 63, MOST = (1 << 63) - 1      # of int64
+
 # The number of NumPy's ufunc for other dtypes, by MG_B_...; -1 if there is none.
 cdef int whole_binary[MOST_OPS]
 for op_ in range(MOST_OPS):
@@ -48,16 +50,14 @@ for op_, ufunc_ in [(MG_B_add, np.add), (MG_B_sub, np.subtract), (MG_B_mul, np.m
     whole_binary[op_] = find_loops(ufunc_, ("int32", "int64"))
 
 
-cdef void run(int op, int kind, int layout, ndarray z, char *x, char *y) noexcept:
-    """z = x op y"""
-    cdef Py_ssize_t n = size(z)
+cdef void run(int op, int kind, int layout, char *z, char *x, char *y, Py_ssize_t n) noexcept:
+    """z = x op y, for n numbers"""
     cdef mg_binary loop = mg_binary_loops[op][kind][layout]
-    cdef char *r = data(z)
     if n < MG_PARALLEL:         # other threads get no turn for so few numbers: that would take longer than the loop
-        loop(x, y, r, n)
+        loop(x, y, z, n)
     else:
         with nogil:
-            mg_run_binary(loop, x, y, r, n, item_size(kind), layout != SV, layout != VS, threads)
+            mg_run_binary(loop, x, y, z, n, item_size(kind), layout != SV, layout != VS, threads)
 
 
 cdef object binary(int op, object x, object y, str twin):
@@ -80,7 +80,7 @@ cdef object binary(int op, object x, object y, str twin):
             layout, q = VS, write_number(y, kind, &number)
         if layout >= 0:
             z = fresh(ndim(shaped), dims(shaped), typenum(shaped))
-            run(op, kind, layout, z, data(<ndarray>x), q)
+            run(op, kind, layout, data(z), data(<ndarray>x), q, size(z))
             return z
     kind = kind_of(y) if is_number(x) else kind_of(x)
     if kind >= 0 and (is_number(x) or is_number(y) or kind_of(y) == kind):
@@ -91,7 +91,22 @@ cdef object binary(int op, object x, object y, str twin):
         result = ufunc_of_two(whole_binary[op], x, y)
         if result is not None:
             return result
+    if op == MG_B_add or op == MG_B_sub:
+        result = by_parts(op, x, y)
+        if result is not None:
+            return result
     return getattr(numpy_ref, twin)(x, y)
+
+
+cdef object by_parts(int op, object x, object y):
+    """A sum or difference of complex numbers: that of their real parts, and of their imaginary parts. None if it is not simple."""
+    cdef int kind = easy_parts(x)
+    if kind < 0 or easy_parts(y) != kind or ndim(<ndarray>x) != ndim(<ndarray>y) \
+            or not same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x)):
+        return None
+    cdef ndarray z = fresh_any(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
+    run(op, kind, VV, data(z), data(<ndarray>x), data(<ndarray>y), 2 * size(z))
+    return z
 
 
 cdef inline object unary(int op, object x, str twin):
@@ -206,21 +221,32 @@ def floor_divide(x, y):
 
 
 def pow(x, y):
-    if (type(y) is int or type(y) is float) and kind_of(x) >= 0:
-        if y == 2:
-            return unary(MG_U_square, x, None)
-        if y == 3:
-            return unary(MG_U_cube, x, None)
-        if y == 0.5:
-            return unary(MG_U_sqrt, x, None)
+    if kind_of(x) >= 0:
+        if type(y) is int or type(y) is float:
+            if y == 2:
+                return unary(MG_U_square, x, None)
+            if y == 3:
+                return unary(MG_U_cube, x, None)
+            if y == 0.5:
+                return unary(MG_U_sqrt, x, None)
+    elif type(x) is ndarray and (type(y) is int or type(y) is complex) and y == 2:
+        return mul(x, x)        # integers and complex numbers
     return power(x, y)
 
 
 def neg(x):
-    if easy(x) < 0 and kind_of(x) >= 0:         # an expanded gradient, or a view
-        z = spread(mg_binary_loops[MG_B_mul][kind_of(x)], kind_of(x), x, -1.0, None)
-        if z is not None:
+    cdef int kind = kind_of(x), parts
+    cdef ndarray z
+    if easy(x) < 0:
+        parts = easy_parts(x)
+        if parts >= 0:              # complex numbers
+            z = fresh_any(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
+            mg_run_unary(mg_unary_loops[MG_U_neg][parts], data(<ndarray>x), data(z), 2 * size(z), item_size(parts), threads)
             return z
+        if kind >= 0:               # an expanded gradient, or a view
+            result = spread(mg_binary_loops[MG_B_mul][kind], kind, x, -1.0, None)
+            if result is not None:
+                return result
     return unary(MG_U_neg, x, "neg")
 
 
@@ -360,11 +386,16 @@ cdef inline object or_infinity(object limit, double infinity):
     return infinity if limit is None else None if type(limit) is float and limit != limit else limit
 
 
+cdef inline bint is_limit(object limit, object x):
+    """Whether int64 numbers of x can be compared with `limit`, an int; None is none."""
+    return indices(x) != NULL and (limit is None or (type(limit) is int and LEAST <= limit <= MOST))
+
+
 def clamp(x, low, high):
     z = mixed(MG_M_limit, x, x, x, or_infinity(low, -INFINITY), or_infinity(high, INFINITY))
     if z is not None:
         return z
-    if kind_of(x) < 0 or (low is None and high is None):
+    if (kind_of(x) < 0 and not (is_limit(low, x) and is_limit(high, x))) or (low is None and high is None):
         return numpy_ref.clamp(x, low, high)
     z = x if low is None else binary(MG_B_maximum, x, low, "maximum")
     return z if high is None else binary(MG_B_minimum, z, high, "minimum")
@@ -381,10 +412,10 @@ cdef bint write_binary(int op, object x, object y, object out) except -1:
     if kind < 0 or not loop_fits(x, out, kind):
         return False
     if is_number(y):
-        run(op, kind, VS, <ndarray>out, data(<ndarray>x), write_number(y, kind, &number))
+        run(op, kind, VS, data(<ndarray>out), data(<ndarray>x), write_number(y, kind, &number), size(<ndarray>out))
         return True
     if loop_fits(y, out, kind):
-        run(op, kind, VV, <ndarray>out, data(<ndarray>x), data(<ndarray>y))
+        run(op, kind, VV, data(<ndarray>out), data(<ndarray>x), data(<ndarray>y), size(<ndarray>out))
         return True
     return kind_of(x) == kind_of(y) == kind and spreads_over(<ndarray>y, <ndarray>out) \
         and spread(mg_binary_loops[op][kind], kind, x, y, <ndarray>out) is not None
@@ -444,6 +475,6 @@ def accumulate(x, y):
         return False
     # x owns its memory, so y is no view of it
     if (easy(x) >= 0 and easy(y) >= 0) or by_columns(a, b):
-        run(MG_B_add, kind, VV, a, data(a), data(b))
+        run(MG_B_add, kind, VV, data(a), data(a), data(b), size(a))
         return True
     return (easy(x) >= 0 and spread(mg_binary_loops[MG_B_add][kind], kind, x, y, a) is not None) or numpy_ref.accumulate(x, y)

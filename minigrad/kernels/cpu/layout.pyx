@@ -30,6 +30,7 @@ cdef enum:
     MOST_SIDE = 1 << 30     # a diagonal further away goes to the twin
 
 cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64"), INT64 = np.dtype("int64"), BOOL = np.dtype("bool")
+cdef object COMPLEX64 = np.dtype("complex64"), COMPLEX128 = np.dtype("complex128")
 
 
 def owns(x):
@@ -64,6 +65,12 @@ cdef bint fill(ndarray z, object value) except -1:
             return False
     elif (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64) and is_number(value):
         write_number(value, type_ == NPY_FLOAT64, &element)
+    elif type_ == cnp.NPY_COMPLEX64 and is_number(value):
+        write_number(value, 0, &element)        # the real part; the imaginary part, after it, is 0 already
+    elif type_ == cnp.NPY_COMPLEX128 and is_number(value) and value == 0:
+        write_number(value, 1, &element)
+        if element.whole:       # -0.
+            return False
     elif type_ == cnp.NPY_BOOL and (value is True or value is False):
         memset(r, value is True, n)
         return True
@@ -84,7 +91,7 @@ def fill_(x, value):
 def full(shape, value, dtype):
     cdef npy_intp d[MOST_DIMS]
     cdef ndarray z
-    if dtype is FLOAT32 or dtype is FLOAT64 or dtype is INT64 or dtype is BOOL:
+    if dtype is FLOAT32 or dtype is FLOAT64 or dtype is INT64 or dtype is BOOL or dtype is COMPLEX64 or dtype is COMPLEX128:
         z = fresh_any(read_shape(shape, d), d, (<cnp.dtype>dtype).num)
         if fill(z, value):
             return z

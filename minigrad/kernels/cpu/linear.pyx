@@ -118,17 +118,18 @@ cdef bint multiply_into(ndarray x, ndarray y, ndarray z) noexcept:
         return multiply(kind, data(x), a[0] >> shift, a[1] >> shift, data(y), b[0] >> shift, b[1] >> shift, data(z), m, k, n)
 
 
-cdef object product_of_whole(object x, object y, npy_intp *shape):
-    """x y for row-major int64 matrices, which BLAS does not have; None for others."""
-    cdef cnp.int64_t *p = indices(x)
-    cdef cnp.int64_t *q = indices(y)
+cdef object product_of_whole(object x, object y, int nd, npy_intp *shape):
+    """x y for row-major int64 matrices, or batches of them, which BLAS does not have; None for others."""
+    cdef const cnp.uint64_t *p = <cnp.uint64_t *>indices(x)
+    cdef const cnp.uint64_t *q = <cnp.uint64_t *>indices(y)
     if p == NULL or q == NULL:
         return None
-    cdef ndarray z = <ndarray>empty(2, shape, cnp.NPY_INT64, 0)
-    cdef char *r = data(z)
-    cdef npy_intp m = shape[0], n = shape[1], k = dims(<ndarray>x)[1]
+    cdef ndarray z = <ndarray>empty(nd, shape, cnp.NPY_INT64, 0)
+    cdef cnp.uint64_t *r = <cnp.uint64_t *>data(z)
+    cdef npy_intp m = shape[nd - 2], n = shape[nd - 1], k = dims(<ndarray>x)[nd - 1], count = elements(shape, nd - 2), i
     with nogil:
-        whole_product(<cnp.uint64_t *>p, <cnp.uint64_t *>q, <cnp.uint64_t *>r, m, k, n)
+        for i in range(count):
+            whole_product(p + i * m * k, q + i * k * n, r + i * m * n, m, k, n)
     return z
 
 
@@ -140,7 +141,7 @@ cdef object product(ndarray x, ndarray y):
     if dims(x)[1] != dims(y)[0]:
         return blas(x, y, None)
     if typenum(x) == typenum(y) == cnp.NPY_INT64:
-        z = product_of_whole(in_rows(x), in_rows(y), shape)
+        z = product_of_whole(in_rows(x), in_rows(y), 2, shape)
         return blas(x, y, None) if z is None else z
     if not is_real(x) or not is_real(y) or typenum(x) != typenum(y):
         return blas(x, y, None)
@@ -159,14 +160,17 @@ cdef object batches(ndarray x, ndarray y):
     cdef char *q = data(y)
     cdef char *r
     cdef ndarray z
-    if nd < 3 or nd != ndim(y) or not is_real(x) or not is_real(y) or typenum(x) != typenum(y) \
-            or not same_dims(dims(x), dims(y), nd - 2) or dims(x)[nd - 1] != dims(y)[nd - 2] \
-            or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
+    if nd < 3 or nd != ndim(y) or typenum(x) != typenum(y) or not same_dims(dims(x), dims(y), nd - 2) \
+            or dims(x)[nd - 1] != dims(y)[nd - 2]:
         return None
     m, k, n = dims(x)[nd - 2], dims(x)[nd - 1], dims(y)[nd - 1]
     for i in range(nd - 1):
         at[i] = dims(x)[i]
     at[nd - 1] = n
+    if typenum(x) == cnp.NPY_INT64:
+        return product_of_whole(in_rows(x), in_rows(y), nd, at)
+    if not is_real(x) or not is_real(y) or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(y, cnp.NPY_ARRAY_ALIGNED):
+        return None
     z = fresh(nd, at, typenum(x))
     shift = 2 if typenum(x) == NPY_FLOAT32 else 3           # from bytes to elements
     count = size(z) // (m * n) if m * n else 0

@@ -165,8 +165,22 @@ cdef object sum_of(object x, Reduction *g):
     return z
 
 
+cdef object sum_of_parts(ndarray x, Reduction *g):
+    """The sum of row-major complex numbers: their real and imaginary parts are two columns."""
+    cdef int kind = easy_parts(x)
+    cdef ndarray z = empty(g.nd, g.dims, typenum(x), 0)
+    cdef char *p = data(x)
+    cdef char *r = data(z)
+    if size(z):
+        with nogil:
+            sum_numbers(NPY_FLOAT64 if kind else NPY_FLOAT32, p, r, g.outer, g.n, 2 * g.inner)
+    return z
+
+
 cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
     """The sum of float numbers over the dimensions `reduced`, or None."""
+    if easy_parts(x) >= 0 and divide(<ndarray>x, reduced, keepdim, g):
+        return sum_of_parts(<ndarray>x, g)
     if not is_real(x):
         return None
     if divide(<ndarray>x, reduced, keepdim, g):
@@ -187,15 +201,16 @@ def sum(x, reduced, keepdim):
 
 def mean(x, reduced, keepdim):
     cdef Reduction g
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, count
     z = sum_over(x, reduced, keepdim, &g)
     if z is None:
         return numpy_ref.mean(x, reduced, keepdim)
-    if typenum(<ndarray>z) == NPY_FLOAT32:
-        for i in range(size(<ndarray>z)):
+    count = size(<ndarray>z) * (2 if easy_parts(z) >= 0 else 1)
+    if typenum(<ndarray>z) == NPY_FLOAT32 or typenum(<ndarray>z) == cnp.NPY_COMPLEX64:
+        for i in range(count):
             (<float *>data(<ndarray>z))[i] /= <float>g.n
     else:
-        for i in range(size(<ndarray>z)):
+        for i in range(count):
             (<double *>data(<ndarray>z))[i] /= <double>g.n
     return z
 

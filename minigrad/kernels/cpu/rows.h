@@ -10,6 +10,7 @@
 
 #define MG_FEW_ROWS 64      /* rows that sums down the columns add up in T: here one number after the other */
 #define MG_TILE 1024        /* columns that are summed together */
+#define MG_NARROW 8         /* so few columns do not fill the vectors */
 
 #ifdef _OPENMP
 #define MG_SIMD_LOOP _Pragma("omp simd")    /* the arrays of one loop do not overlap */
@@ -123,6 +124,18 @@ MG_FOUR_SUMS(double, f64)
                                                                                                    \
     /* z = Σ of the n rows of x, each of `inner` numbers */                                        \
     MG_SIMD static void mg_sum_columns_##suffix(const T *x, T *z, mg_size n, mg_size inner) {      \
+        if (inner <= MG_NARROW && n > 2 * MG_FEW_ROWS) {                                           \
+            const mg_size some = MG_FEW_ROWS / inner, left = n % some;      /* so many rows as one row */ \
+            T wide[MG_FEW_ROWS];                                                                   \
+            mg_sum_columns_##suffix(x, wide, n / some, some * inner);                              \
+            for (mg_size i = 0; i < inner; i++) {                                                  \
+                double total = 0;                                                                  \
+                for (mg_size k = 0; k < some; k++) total += wide[k * inner + i];                   \
+                for (mg_size k = n - left; k < n; k++) total += x[k * inner + i];                  \
+                z[i] = (T)total;                                                                   \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
         if (n <= MG_FEW_ROWS) {                                                                    \
             for (mg_size i = 0; i < inner; i++) z[i] = 0;                                          \
             MG_ADD_ROWS(T, z, x, n, inner)                                                         \

@@ -433,7 +433,9 @@ def pow(input: Tensor, exponent: Tensor | Number, *, out: Tensor | None = None) 
         if exponent < 0:
             raise DtypeError("MG-E203", "Integers to negative integer powers are not allowed.",
                              fix="convert first: x.float() ** -1")
-        return integer_power(input, input.new_tensor(exponent, dtype=None), operands_dtype((input, exponent)))
+        dtype = operands_dtype((input, exponent))
+        if exponent != 2 or dtype is not input._meta.dtype:
+            return integer_power(input, input.new_tensor(exponent, dtype=None), dtype)
     return two_operands(PowScalar.op, input, exponent)
 
 
