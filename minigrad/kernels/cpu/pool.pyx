@@ -313,11 +313,16 @@ cdef ndarray new_like(ndarray x, int type):
 
 
 cdef ndarray gapless(ndarray x):
-    """x, if its elements are all of a block of memory, in any order of dimensions; else a copy that is. For functions of each element."""
+    """x, if it is aligned and its elements are all of a block of memory, in any order of dimensions; else a copy that is.
+
+    For functions of each element.
+    """
     cdef ndarray z = new_like(x, typenum(x))
+    cdef bint fits = has_flags(x, cnp.NPY_ARRAY_ALIGNED)
     cdef int i
     for i in range(ndim(x)):
-        if dims(x)[i] != 1 and strides(x)[i] != strides(z)[i]:
-            copy_into(z, x)
-            return z
-    return x
+        fits &= dims(x)[i] == 1 or strides(x)[i] == strides(z)[i]
+    if fits:
+        return x
+    copy_into(z, x)
+    return z
