@@ -36,6 +36,38 @@ def test_the_sum_of_a_row_does_not_depend_on_the_other_rows(n, dtype):
         assert CPU.sum(row.copy(), (0,), False).tobytes() == z.tobytes()
 
 
+ROWS = {
+    "softmax": lambda x: CPU.softmax(x, 1), "log_softmax": lambda x: CPU.log_softmax(x, 1),
+    "softmax_backward": lambda x: CPU.softmax_backward(x, x, 1), "log_softmax_backward": lambda x: CPU.log_softmax_backward(x, -x * x, 1),
+    "logsumexp": lambda x: CPU.logsumexp(x, (1,), True), "var": lambda x: CPU.var(x, (1,), 1, True),
+    "prod": lambda x: CPU.prod(x, (1,), True)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 7, 31, 32, 33, 200])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_short_row_does_not_depend_on_the_other_rows(name, n, dtype):
+    """Short rows are turned into columns, 64 at a time."""
+    x = np.random.default_rng(n).standard_normal((150, n)).astype(dtype)
+    together = ROWS[name](x)
+    for rows in (slice(0, 1), slice(63, 65), slice(100, 150)):
+        np.testing.assert_array_equal(ROWS[name](x[rows].copy()), together[rows])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [1, 2, 3, 8, 9, 31, 33, 64, 100])
+@pytest.mark.parametrize("n", [1, 2, 40, 129, 3001])
+def test_few_columns_and_many(n, columns, dtype):
+    """Of few columns, several rows are reduced side by side."""
+    x = (np.random.default_rng(n).standard_normal((2, n, columns)) * 3 + 10).astype(dtype)
+    wide, tolerance = x.astype(np.longdouble), 8 * np.finfo(dtype).eps
+    np.testing.assert_allclose(CPU.sum(x, (1,), False), wide.sum(1), rtol=tolerance)
+    np.testing.assert_allclose(CPU.var(x, (1,), 0, False), wide.var(1), rtol=1e3 * tolerance if dtype == "float64" else tolerance)
+    np.testing.assert_allclose(CPU.logsumexp(x, (1,), False), np.log(np.exp(wide - 10).sum(1)) + 10, rtol=tolerance)
+    signs = np.sign(x - 10) * (1 + (x - 10) / 1000)
+    np.testing.assert_allclose(CPU.prod(signs, (1,), False), signs.astype(np.longdouble).prod(1), rtol=max(tolerance, n * 1e-15))
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_infinity_and_nan_reach_only_their_own_sum(n, axis):

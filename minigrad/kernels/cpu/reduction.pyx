@@ -49,6 +49,14 @@ cdef extern from "columns.h" nogil:
     void softmax_backward_columns_f64 "mg_softmax_backward_columns_f64"(const double *, const double *, double *, Py_ssize_t,
                                                                         Py_ssize_t, Py_ssize_t, bint)
 
+    void softmax_short_f32 "mg_run_softmax_short_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, bint, int)
+    void softmax_short_f64 "mg_run_softmax_short_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, bint, int)
+    void softmax_backward_short_f32 "mg_run_softmax_backward_short_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t,
+                                                                        bint, int)
+    void softmax_backward_short_f64 "mg_run_softmax_backward_short_f64"(const double *, const double *, double *, Py_ssize_t,
+                                                                        Py_ssize_t, bint, int)
+    Py_ssize_t MG_SHORT_ROW
+
 cdef extern from "reductions.h" nogil:
     ctypedef void (*mg_reduction)(const void *, void *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double)
     const mg_reduction mg_var_loops[2]
@@ -62,16 +70,13 @@ ctypedef fused real:
 
 
 cdef object reduce(const mg_reduction *loops, object x, object reduced, bint keepdim, double correction):
-    """A reduction of reductions.h; None for large columns, which NumPy reads in the order of memory, and of our loops only prod's.
-
-    Its last argument is n - `correction`, and at least 0.
-    """
+    """A reduction of reductions.h, whose last argument is n - `correction`, and at least 0; None if x is not simple."""
     cdef Reduction g
     cdef ndarray a, z
     if not is_real(x):
         return None
     rows = divided(x, reduced, keepdim, &g)
-    if rows is None or (g.inner > 1 and size(<ndarray>x) > SMALL and loops != mg_prod_loops):
+    if rows is None:
         return None
     a = <ndarray>rows
     z = fresh(g.nd, g.dims, typenum(a))
@@ -286,6 +291,10 @@ cdef object softmax_of(object x, int dim, bint logarithm):
             softmax_columns_f32(<float *>p, <float *>q, outer, n, inner, logarithm)
         elif inner > 1:
             softmax_columns_f64(<double *>p, <double *>q, outer, n, inner, logarithm)
+        elif n <= MG_SHORT_ROW and single:
+            softmax_short_f32(<float *>p, <float *>q, outer, n, logarithm, threads)
+        elif n <= MG_SHORT_ROW:
+            softmax_short_f64(<double *>p, <double *>q, outer, n, logarithm, threads)
         elif single and logarithm:
             log_softmax_f32(<float *>p, <float *>q, outer, n, threads)
         elif single:
@@ -315,6 +324,10 @@ cdef object softmax_backward_of(object g, object z, int dim, bint logarithm):
             softmax_backward_columns_f32(<float *>p, <float *>q, <float *>r, outer, n, inner, logarithm)
         elif inner > 1:
             softmax_backward_columns_f64(<double *>p, <double *>q, <double *>r, outer, n, inner, logarithm)
+        elif n <= MG_SHORT_ROW and single:
+            softmax_backward_short_f32(<float *>p, <float *>q, <float *>r, outer, n, logarithm, threads)
+        elif n <= MG_SHORT_ROW:
+            softmax_backward_short_f64(<double *>p, <double *>q, <double *>r, outer, n, logarithm, threads)
         elif single and logarithm:
             log_softmax_backward_f32(<float *>p, <float *>q, <float *>r, outer, n, threads)
         elif single:

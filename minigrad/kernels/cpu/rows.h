@@ -11,6 +11,13 @@
 #define MG_FEW_ROWS 64      /* rows that sums down the columns add up in T: here one number after the other */
 #define MG_TILE 1024        /* columns that are summed together */
 #define MG_NARROW 8         /* so few columns do not fill the vectors */
+#define MG_WIDE 64          /* columns that are computed side by side */
+#define MG_SHORT_ROW 32         /* rows of so few numbers are turned into columns, MG_WIDE at a time */
+
+/* turned[k, i] = x[i, k] for `some` rows of n numbers, i < some. Further columns, up to `width`, repeat the first row. */
+#define MG_TURN_ROWS(x, turned, n, some, width)                                                    \
+    for (mg_size i = 0; i < (width); i++)                                                          \
+        for (mg_size k = 0; k < (n); k++) (turned)[k * (width) + i] = (x)[(i < (some) ? i : 0) * (n) + k];
 
 #ifdef _OPENMP
 #define MG_SIMD_LOOP _Pragma("omp simd")    /* the arrays of one loop do not overlap */

@@ -68,6 +68,12 @@ static inline int mg_copy_to_rows(int nd, const mg_size *dims, char *to, const c
         else d[n] = dims[i], s[n] = steps[i], n++;
     }
     if (!whole) return 0;
+    if (n > 1 && s[n - 1] == item && (d[n - 1] == 2 || d[n - 1] == 4) && d[n - 1] * item <= 8) {    /* a short row: one item */
+        const mg_size row = d[n - 1] * item;
+        mg_size misfits = (mg_size)((uintptr_t)from | (uintptr_t)to) % row;
+        for (int i = 0; i < n - 1; i++) misfits |= s[i] % row;
+        if (!misfits) item = row, n--;
+    }
     while (n < 2) {                 /* the loops below are for at least two dimensions */
         for (int i = n; i > 0; i--) d[i] = d[i - 1], s[i] = s[i - 1];
         d[0] = 1, s[0] = 0, n++;
