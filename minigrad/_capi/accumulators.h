@@ -10,7 +10,9 @@
 
 /* See Note [A leaf and its node] in accumulate_grad.py. */
 static inline void mg_set_accumulator(MG_EXTRA *extra, PyObject *node) { extra->accumulator = node == Py_None ? NULL : node; }
-static inline PyObject *mg_accumulator_of(MG_EXTRA *extra) { return Py_NewRef(extra->accumulator ? extra->accumulator : extra->shared_accumulator); }
+static inline PyObject *mg_accumulator_of(MG_EXTRA *extra) {
+    return Py_NewRef(extra->accumulator ? extra->accumulator : extra->shared_accumulator);
+}
 static inline void mg_leave_leaf(MG_ACCUMULATOR *node) {
     if ((PyObject *)node->home != Py_None && node->home->accumulator == (PyObject *)node) node->home->accumulator = NULL;
 }

@@ -1,8 +1,8 @@
-/* memory: the next objects are made of dead ones. A group like those of internals.h; the head of __init__.py says how to build without.
+/* memory: the next objects are made of dead ones. A group like those of internals.h; __init__.py says how to build without.
 
-   An op makes and frees three objects: a tensor, a node, and in the backward the tensor of a gradient. Python's and Cython's own ways
-   of doing so take a third of the time of a small op. So a dead tensor or node is kept with its fields empty, and the next one is the
-   same object: see Note [What the collector counts] in tensor.py. This file has what tensors.h and nodes.h share. */
+   An op makes and frees three objects: a tensor, a node, and in the backward the tensor of a gradient. Python's and Cython's own
+   ways of doing so take a third of the time of a small op. So a dead tensor or node is kept with its fields empty, and the next one
+   is the same object: see Note [What the collector counts] in tensor.py. This file has what tensors.h and nodes.h share. */
 #ifndef MINIGRAD_MEMORY_H
 #define MINIGRAD_MEMORY_H
 
@@ -30,8 +30,8 @@ static inline PyObject *mg_new(newfunc new, PyObject *cls) {
 #define MG_GROWTH 1024
 #define MG_HEAD (2 * sizeof(uintptr_t))     /* the links to the neighbours in the collector's list */
 
-/* Dead objects of a class, and those that have to wait until they are freed. Both are in lists: each object has a link to the next. The
-   link is its field for weak references, of which a dead object has none.
+/* Dead objects of a class, and those that have to wait until they are freed. Both are in lists: each object has a link to the next.
+   The link is its field for weak references, of which a dead object has none.
 
    There is a list of dead objects for each page of memory (distant pages may share one), and a list of the pages that have any. So
    the nodes of the next graph are made page by page. With a single list they would be made in the order in which the last graph was
@@ -83,8 +83,8 @@ static inline int mg_keep(mg_memory *memory, PyObject *o, mg_link *link) {
 }
 
 /* Free an object: `empty(o)` frees what o refers to, which may free objects of the same class, and so on: a chain of two million
-   nodes would exhaust the stack. Beyond a depth of MG_DEEPEST an object waits in a list until the outermost call comes to it. Python's
-   own trashcan does the same, in ten times the time. */
+   nodes would exhaust the stack. Beyond a depth of MG_DEEPEST an object waits in a list until the outermost call comes to it.
+   Python's own trashcan does the same, in ten times the time. */
 static inline void mg_free_in_turn(mg_memory *memory, PyObject *o, void (*empty)(PyObject *), mg_link *link) {
     PyObject_GC_UnTrack(o);
     if (*link(o)) PyObject_ClearWeakRefs(o);
@@ -110,7 +110,8 @@ static inline void mg_free_in_turn(mg_memory *memory, PyObject *o, void (*empty)
 
 /* Of the new instances of `cls` and its subclasses in C, let the collector count one in sixteen, and fewer of a large graph. See
    Note [What the collector counts] in tensor.py. The others are made and freed as CPython does it, but for the count. */
-static Py_ssize_t mg_instances, mg_made, mg_freed;      /* how many there are; how many were made and freed after one that counted */
+/* how many there are; how many were made and freed after one that counted */
+static Py_ssize_t mg_instances, mg_made, mg_freed;
 
 static inline int mg_counts(Py_ssize_t *passed) {
     if (++*passed < MG_COUNTED + mg_instances / MG_GROWTH) return 0;

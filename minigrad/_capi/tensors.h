@@ -9,8 +9,8 @@
 static newfunc mg_bare_new;     /* the tp_new that `fill_new_instances` has replaced, or NULL */
 static PyObject *mg_filler;
 
-/* From now on call `filler` on each instance of `base` or a subclass that is not made by `allocate_tensor`. So an instance of a subclass
-   whose __new__ does not call ours has its fields too. There is no plain form: a __cinit__ would run for those as well. */
+/* From now on call `filler` on each instance of `base` or a subclass that is not made by `allocate_tensor`. So an instance of a
+   subclass whose __new__ does not call ours has its fields too. There is no plain form: a __cinit__ would run for those as well. */
 static inline PyObject *mg_filled_new(PyTypeObject *cls, PyObject *args, PyObject *kwargs) {
     PyObject *done, *o = mg_bare_new(cls, args, kwargs);
     if (!o || !(done = PyObject_CallOneArg(mg_filler, o))) { Py_XDECREF(o); return NULL; }
@@ -68,8 +68,8 @@ static inline void mg_dealloc_tensor(PyObject *o) {    /* also for a subclass: P
     mg_free_in_turn(&mg_tensors, o, mg_empty_tensor, mg_tensor_link);
 }
 
-/* Let the collector see only the fields of a tensor that may lead back to it: Note [What the collector is shown] in node.py. The kept
-   class itself is never freed. */
+/* Let the collector see only the fields of a tensor that may lead back to it: Note [What the collector is shown] in node.py. The
+   kept class itself is never freed. */
 static inline int mg_traverse_tensor(PyObject *o, visitproc visit, void *arg) {
     MG_TENSOR *t = (MG_TENSOR *)o;
     PyObject *shown[] = {(PyObject *)t->_node, (PyObject *)t->_view_base, (PyObject *)t->_extra};

@@ -73,9 +73,9 @@ cdef extern from *:
         return Py_TYPE(view) == Py_TYPE(owner) && PyArray_BASE((PyArrayObject *)view) == owner;
     }
 
-    /* The result of a call, or None if it raised one of the errors of a kernel: operands do not fit, or the result is too large. Then
-       the caller takes the slower path, which raises the error. (An ``except`` in Cython saves and restores the exception state, 45
-       instructions, even if nothing is raised: 2% of a chain of ops.) */
+    /* The result of a call, or None if it raised one of the errors of a kernel: operands do not fit, or the result is too large.
+       Then the caller takes the slower path, which raises the error. (An ``except`` in Cython saves and restores the exception
+       state, 45 instructions, even if nothing is raised: 2% of a chain of ops.) */
     static inline PyObject *mg_or_none(PyObject *found) {
         if (!found && (PyErr_ExceptionMatches(PyExc_MemoryError) || PyErr_ExceptionMatches(PyExc_ValueError)
                        || PyErr_ExceptionMatches(PyExc_OverflowError) || PyErr_ExceptionMatches(PyExc_IndexError))) {
@@ -86,8 +86,8 @@ cdef extern from *:
         return found;
     }
 
-    /* f(*args), with n arguments; args[-1] is the callee's to write to. PyObject_Vectorcall does the same, and checks that the callee
-       has returned either a value or an error: 1% of a chain of ops. */
+    /* f(*args), with n arguments; args[-1] is the callee's to write to. PyObject_Vectorcall does the same, and checks that the
+       callee has returned either a value or an error: 1% of a chain of ops. */
     static inline PyObject *mg_vectorcall(PyObject *f, PyObject *const *args, size_t n) {
         PyTypeObject *cls = Py_TYPE(f);
         vectorcallfunc call = NULL;
@@ -99,7 +99,9 @@ cdef extern from *:
     static inline PyObject *mg_call1(PyObject *f, PyObject *a) { return MG_CALL(f, 1, a); }
     static inline PyObject *mg_call2(PyObject *f, PyObject *a, PyObject *b) { return MG_CALL(f, 2, a, b); }
     static inline PyObject *mg_call3(PyObject *f, PyObject *a, PyObject *b, PyObject *c) { return MG_CALL(f, 3, a, b, c); }
-    static inline PyObject *mg_call4(PyObject *f, PyObject *a, PyObject *b, PyObject *c, PyObject *d) { return MG_CALL(f, 4, a, b, c, d); }
+    static inline PyObject *mg_call4(PyObject *f, PyObject *a, PyObject *b, PyObject *c, PyObject *d) {
+        return MG_CALL(f, 4, a, b, c, d);
+    }
     static inline PyObject *mg_try_call1(PyObject *f, PyObject *a) { return mg_or_none(mg_call1(f, a)); }
     static inline PyObject *mg_try_call2(PyObject *f, PyObject *a, PyObject *b) { return mg_or_none(mg_call2(f, a, b)); }
 
@@ -141,10 +143,12 @@ cdef extern from *:
     static inline PyObject *mg_weak_reference(PyObject *o) { return PyWeakref_NewRef(o, NULL); }
 
     /* A number that CPython changes whenever the class or one of its bases changes; 0 if the class has none at the moment. */
-    static inline unsigned int mg_class_version(PyObject *cls) { return PyType_Check(cls) ? ((PyTypeObject *)cls)->tp_version_tag : 0; }
+    static inline unsigned int mg_class_version(PyObject *cls) {
+        return PyType_Check(cls) ? ((PyTypeObject *)cls)->tp_version_tag : 0;
+    }
 
-    /* To build a tuple item by item: new_tuple(n), put_item for each i, as_tuple. (Of a list, ``tuple(items)`` makes a copy. That and
-       the list take four times as long.) */
+    /* To build a tuple item by item: new_tuple(n), put_item for each i, as_tuple. (Of a list, ``tuple(items)`` makes a copy. That
+       and the list take four times as long.) */
     static inline PyObject *mg_new_tuple(Py_ssize_t n) {
         PyObject *items = PyTuple_New(n);
         for (Py_ssize_t i = 0; items && i < n; i++) { Py_INCREF(Py_None); PyTuple_SET_ITEM(items, i, Py_None); }

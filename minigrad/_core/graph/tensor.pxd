@@ -30,7 +30,7 @@ cdef class TensorBase:
     cdef readonly object _array
     cdef readonly Meta _meta
     cdef Node _node
-    # The small fields lie side by side, so that a tensor has 112 bytes, with the collector's 16. Python's allocator rounds up to 16.
+    # The small fields lie side by side: so a tensor has 112 bytes, with the collector's 16, and the allocator rounds up to 16.
     cdef int _output_number
     cdef flag _leaf_requires_grad
     cdef flag _inference

@@ -14,8 +14,10 @@ cdef class OpNode(Node):
     cdef object compute_many(self, object grad, long long wanted, list results)
 
 cdef OpNode new_node(Plan plan, State state, Meta meta)
-cdef OpNode record(Primitive op, State state, long long mask, int edges, Node next0, Node next1, object numbers, TensorBase out, object x, object y, object args)
-cdef OpNode record_many(Primitive op, State state, long long mask, tuple nodes, object numbers, TensorBase out, object outs, tuple args)
+cdef OpNode record(Primitive op, State state, long long mask, int edges, Node next0, Node next1, object numbers, TensorBase out,
+                   object x, object y, object args)
+cdef OpNode record_many(Primitive op, State state, long long mask, tuple nodes, object numbers, TensorBase out, object outs,
+                        tuple args)
 cdef object describe_argument(int source, tuple args)
 cdef bint all_undefined(list grads)
 cdef bint contains_tensor(tuple items)
