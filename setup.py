@@ -46,7 +46,7 @@ OFTEN = {"activation", "arithmetic", "averaging", "broadcasting", "cat_split", "
          "convolution", "convolution_checks", "einsum", "extrema", "functions", "getitem", "indexing", "inplace", "inplace_pairs",
          "interpolation", "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding", "pointwise", "pooling",
          "precision", "products", "reduction", "repeating", "reshaping", "rule", "scattering", "selection", "sorting", "strided",
-         "views"}
+         "variance", "views"}
 
 # What is compiled of the functions that make tensors: it takes half as long as interpreted.
 SURFACE = ("creation/_arrays", "creation/_filled", "creation/_from_data", "creation/_grids", "creation/_options",

@@ -48,7 +48,8 @@ FUNCTIONS = {
     "nn.softmax": "log_softmax softmax",
     "nn.unfolding": "channel_shuffle pixel_shuffle pixel_unshuffle",
     "reduce.extrema": "amax amin argmax argmin max min",
-    "reduce.summaries": "aminmax cumulative_trapezoid diff nanmean nansum std_mean sum_to_size trapezoid trapz var_mean",
+    "reduce.summaries": "aminmax cumulative_trapezoid diff nanmean nansum sum_to_size trapezoid trapz",
+    "reduce.variance": "std std_mean var var_mean",
     "scan.running": "cummax cummin logcumsumexp",
     "scan.scans": "cumprod cumsum",
     "shape.diagonals": "block_diag diag diag_embed diagflat trace",
@@ -59,9 +60,10 @@ FUNCTIONS = {
         "atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod column_stack combinations dsplit dstack hsplit hstack "
         "meshgrid row_stack tensor_split vsplit vstack",
     "shape.strided": "as_strided diagonal unfold",
-    "sort.searching":
-        "argwhere bincount bucketize count_nonzero histc isin nonzero searchsorted unique unique_consecutive",
+    "sort.counting": "bincount count_nonzero histc",
+    "sort.searching": "argwhere bucketize isin nonzero searchsorted",
     "sort.sorting": "argsort kthvalue median mode msort nanmedian nanquantile quantile sort topk",
+    "sort.unique": "unique unique_consecutive",
 }
 
 # module -> its in-place methods: Tensor.acos_

@@ -57,7 +57,7 @@ PAGES = [
     Page("comparison", "Comparison and predicates", MG, ops("elementwise", "comparison", "predicates")),
     Page("complex", "Complex numbers", MG, ops("elementwise", "complex_numbers")),
     Page("reduction", "Sums, means, extrema", MG,
-         ops("reduce", "reduction", "extrema", "summaries") + ops("scan", "running", "scans") + ops("linalg", "norms")),
+         ops("reduce", "reduction", "variance", "extrema", "summaries") + ops("scan", "running", "scans") + ops("linalg", "norms")),
     Page("shapes", "Shapes and views", MG,
          ops("shape", "views", "reshaping", "strided", "diagonals", "clone_cast") + ops("nn", "unfolding")
          + ops("base", "overwriting")),
@@ -65,7 +65,8 @@ PAGES = [
          ops("shape", "cat_split", "splitting", "stacking", "repeating") + ops("linalg", "covariance")
          + ops("index", "view_scatter")),
     Page("indexing", "Indexing, sorting, searching", MG,
-         ops("index", "indexing", "scattering", "take", "masking", "getitem") + ops("sort", "sorting", "searching")),
+         ops("index", "indexing", "scattering", "take", "masking", "getitem")
+         + ops("sort", "sorting", "searching", "unique", "counting")),
     Page("products", "Products of matrices", MG, ops("linalg", "matrix", "products", "contractions", "einsum", "pairwise")),
     Page("decompositions", "Decompositions of matrices", MG,
          ops("linalg", "factorizations", "inverses", "determinants", "matrix_functions", "pseudoinverses", "singular_values",

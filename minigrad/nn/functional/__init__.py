@@ -40,7 +40,7 @@ from minigrad.ops.nn.interpolation import *
 from minigrad.ops.nn.losses import cross_entropy, mse_loss, nll_loss
 from minigrad.ops.nn.pooling import *
 from minigrad.ops.nn.unfolding import *
-from minigrad.ops.sort.searching import one_hot
+from minigrad.ops.sort.counting import one_hot
 
 if TYPE_CHECKING:
     from minigrad.types import DType, Tensor

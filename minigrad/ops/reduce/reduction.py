@@ -1,9 +1,10 @@
-"""Reductions along some dimensions or all: sums, means, products, variances. The extrema are in ``extrema.py``.
+"""Reductions along some dimensions or all: sums, means, products, logsumexp, all and any.
 
 The gradient of a sum goes to every element that was added: `expand_reduced` puts the dimensions back with size 1 and
 repeats them, as a view that takes no memory.
 
-Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/FunctionsManual.cpp.
+Mirrors ``aten/src/ATen/native/ReduceOps.cpp`` and torch/csrc/autograd/FunctionsManual.cpp. Read next: ``variance.py`` and
+``extrema.py``, the other reductions.
 """
 
 from __future__ import annotations
@@ -18,13 +19,11 @@ from cython.cimports.minigrad.ops.base.rule import conj, dimension, dimensions, 
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
-from minigrad.errors import DtypeError, ShapeError, TensorTypeError
+from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import INT64, Linear, Op, op, variant, wrong_type
-from minigrad.ops.elementwise.comparison import eq, ne
+from minigrad.ops.elementwise.comparison import ne
 from minigrad.ops.elementwise.functions import exp
-from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import Expand, ViewOp, view
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from minigrad.types import DType, Tensor
 
-__all__ = ["all", "any", "logsumexp", "mean", "prod", "std", "sum", "sum_to", "var"]
+__all__ = ["all", "any", "logsumexp", "mean", "prod", "sum", "sum_to"]
 
 
 EXPAND = cython.declare(object, Expand.op)
@@ -156,126 +155,10 @@ def product_of_others(x, z, dims, keepdim):
 Prod = variant(ProdDim, "prod", "Prod0", "z = the product of everything", hidden=("dims", "keepdim"))
 
 
-class SpreadRule(Op):
-    """z = the spread of the numbers around their mean, over dims"""
-
-    inputs = 1
-    torch_names = {"x": "self", "z": "result", "dims": "dim"}
-
-
-@op("var", "Var0")
-class Var(SpreadRule):
-    """z = Σ |x - mean|² / (n - correction)"""
-
-    def forward(k, x, dims, correction, keepdim):
-        return k.var(x, dims, correction, keepdim)
-
-    def vjp_x(g, x, dims, correction, keepdim):     # dx = 2 g (x - mean) / (n - correction)
-        factor = scale(count(x.shape, dims) - correction)
-        return expand_reduced(factor * g, x.shape, dims, keepdim) * deviation(x, dims)
-
-    def jvp_x(t, x, dims, correction, keepdim):
-        factor = scale(count(x.shape, dims) - correction)
-        both = t * conj(deviation(x, dims))
-        return call(SumDim.op, (factor * (both.real if both.dtype.is_complex else both), dims, keepdim))
-
-
-def scale(freedom):
-    """2 / freedom, where freedom = n - correction; inf unless it is positive."""
-    return 2 / freedom if freedom > 0 else float("inf")
-
-
-def deviation(x, dims):
-    """x minus its mean over `dims`."""
-    return x - call(MeanDim.op, (x, dims, True))
-
-
-@op("std", "Std0")
-class Std(SpreadRule):
-    """z = √(Σ |x - mean|² / (n - correction)). Where z is 0, the gradient is 0"""
-
-    def forward(k, x, dims, correction, keepdim):
-        return root_of_var(k, x, dims, correction, keepdim)
-
-    def vjp_x(g, x, z, dims, correction, keepdim):      # dx = g (x - mean) / ((n - correction) z)
-        factor = scale(count(x.shape, dims) - correction) / 2
-        return expand_reduced(factor * divide_by_deviation(g, z), x.shape, dims, keepdim) * deviation(x, dims)
-
-    def jvp_x(t, x, z, dims, correction, keepdim):
-        factor = scale(count(x.shape, dims) - correction) / 2
-        both = t * conj(deviation(x, dims))
-        return divide_by_deviation(call(SumDim.op, (factor * (both.real if both.dtype.is_complex else both), dims, keepdim)), z)
-
-
-def root_of_var(k, x, dims, correction, keepdim):
-    """The standard deviation of the array x."""
-    return round_to(k, k.sqrt(k.var(to_wide(k, x), dims, correction, keepdim)), x)
-
-
-def divide_by_deviation(g, z):
-    """g / z, but 0 where z is 0, since all numbers are equal there."""
-    none = z == 0
-    return where(none, 0.0, g / where(none, 1.0, z))
-
-
 def add_present(*parts):
     """The sum of the gradients that are not None."""
     found = [part for part in parts if part is not None]
     return found[0] if len(found) == 1 else found[0] + found[1]
-
-
-@op("var_mean")
-class VarMean(SpreadRule):
-    """(z, mean): the variance, as in `Var`, and the mean"""
-
-    outputs = ("z", "mean")
-
-    def forward(k, x, dims, correction, keepdim):
-        return k.var(x, dims, correction, keepdim), k.mean(x, dims, keepdim)
-
-    def vjp(g, needs, x, dims, correction, keepdim):
-        of_var = None if g[0] is None else Var.vjp_x(g[0], x, dims, correction, keepdim)
-        return (add_present(of_var, None if g[1] is None else MeanDim.vjp_x(g[1], x.shape, dims, keepdim)),)
-
-    def jvp(ts, x, dims, correction, keepdim):
-        return Var.jvp_x(ts[0], x, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
-
-
-@op("std_mean")
-class StdMean(SpreadRule):
-    """(z, mean): the standard deviation, as in `Std`, and the mean"""
-
-    outputs = ("z", "mean")
-    torch_names = {"x": "self", "z": "result0", "dims": "dim"}
-
-    def forward(k, x, dims, correction, keepdim):
-        return root_of_var(k, x, dims, correction, keepdim), k.mean(x, dims, keepdim)
-
-    def vjp(g, needs, x, z, dims, correction, keepdim):
-        of_std = None if g[0] is None else Std.vjp_x(g[0], x, z, dims, correction, keepdim)
-        return (add_present(of_std, None if g[1] is None else MeanDim.vjp_x(g[1], x.shape, dims, keepdim)),)
-
-    def jvp(ts, x, z, dims, correction, keepdim):
-        return Std.jvp_x(ts[0], x, z, dims, correction, keepdim), call(MeanDim.op, (ts[0], dims, keepdim))
-
-
-@op("nansum")
-class Nansum(Op):
-    """z = Σ x over dims, without nan; converted to `dtype`, if it is given"""
-
-    inputs = 1
-    torch_names = {"x": "self", "dims": "dim"}
-
-    def forward(k, x, dims, keepdim, dtype):
-        x = k.where(k.eq(x, x), x, k.full((), 0, x.dtype))
-        return k.sum(x if dtype is None else k.cast(x, dtype.numpy), dims, keepdim)
-
-    def vjp_x(g, x, dims, keepdim):
-        return where(eq(x, x), expand_reduced(cast(g, x.dtype), x.shape, dims, keepdim), 0.0)
-
-    def jvp_x(t, x, dims, keepdim, dtype):
-        t = where(eq(x, x), t, 0.0)
-        return call(SumDim.op, (t if dtype is None else cast(t, dtype), dims, keepdim))
 
 
 @op("logsumexp")
@@ -300,9 +183,11 @@ def weights(x, z, dims, keepdim):
     """e^(x - z): the softmax of x."""
     return exp(x - keep_dims(z, x.shape, dims, keepdim))
 
+
 # As C globals: no look-up.
 SUM, SUM_DIM = cython.declare(object, Sum.op), cython.declare(object, SumDim.op)
 MEAN, MEAN_DIM = cython.declare(object, Mean.op), cython.declare(object, MeanDim.op)
+
 
 @op("all")
 class All(Op):
@@ -427,57 +312,6 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
         return call(Prod.op, (input, dimensions(None, meta.ndim), False))
     at = dimension(dim, meta.ndim)
     return call(ProdDim.op, (input, (at,) if input.ndim else (), keepdim))
-
-
-def var(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
-        correction: int | float | None = None, out: Tensor | None = None) -> Tensor:
-    """The variance of all elements, or along dimensions. Mirrors ``torch.var``.
-
-    Args:
-        dim (int or tuple, optional): the dimensions that are reduced; all of them by default.
-        unbiased (bool, optional): the older spelling of ``correction=1`` (True) and ``0`` (False).
-        keepdim (bool): keep them, with size 1.
-        correction (number, optional): is subtracted from the number of elements in the divisor; 1 by default.
-
-    Raises:
-        RuntimeError: the dtype is neither floating point nor complex.
-        IndexError: there is no such dimension.
-
-    >>> mg.var(mg.tensor([1., 2., 3., 4.]))
-    tensor(1.6667)
-    """
-    if out is not None:
-        return into(out, var, input, dim, unbiased, keepdim, correction=correction)
-    return reduce_spread("var", Var, input, dim, unbiased, keepdim, correction)
-
-
-def reduce_spread(name, rule, input, dim, unbiased, keepdim, correction):
-    """Check the arguments of var, std, var_mean or std_mean, and run `rule`."""
-    meta = cython.cast(TensorBase, tensor_argument(name, input))._meta
-    if isinstance(dim, bool):
-        if correction is not None or keepdim is not False:
-            raise TensorTypeError("MG-E206", f"{name}(): argument 'dim' must be int or tuple of ints, not bool")
-        dim, unbiased = None, dim
-    if not meta.dtype.differentiable:
-        raise DtypeError("MG-E203", "std and var only support floating point and complex dtypes", found=input.dtype.name)
-    flag(keepdim, "keepdim", name)
-    if correction is None:
-        correction = 1 if unbiased is None else int(flag(unbiased, "unbiased", name))
-    elif not isinstance(correction, (int, float)):
-        raise TensorTypeError("MG-E201", f"{name}(): argument 'correction' must be Number, not {type(correction).__name__}")
-    return call(rule.op, (input, dimensions_or_all(dim, meta.ndim), correction, keepdim))
-
-
-def std(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
-        correction: int | float | None = None, out: Tensor | None = None) -> Tensor:
-    """The standard deviation: the square root of `var`, with the same arguments. Mirrors ``torch.std``.
-
-    >>> mg.std(mg.tensor([1., 2., 3., 4.]))
-    tensor(1.2910)
-    """
-    if out is not None:
-        return into(out, std, input, dim, unbiased, keepdim, correction=correction)
-    return reduce_spread("std", Std, input, dim, unbiased, keepdim, correction)
 
 
 def all(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""More reductions: sums without nan, variance with mean, both extrema. Also differences, and integrals by trapezoids.
+"""More reductions: sums without nan, both extrema. Also differences, and integrals by trapezoids.
 
 Mirrors ``aten/src/ATen/native/{ReduceOps,Integration}.cpp``.
 """
@@ -13,14 +13,15 @@ from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import dimension, flag, integer, number, tensor_argument
+from minigrad.ops.base.rule import Op, dimension, flag, integer, number, op, tensor_argument
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.reduce.extrema import Aminmax, reduce_extremum
-from minigrad.ops.reduce.reduction import Nansum, StdMean, VarMean, dimensions_or_all, reduce_spread
+from minigrad.ops.reduce.reduction import SumDim, dimensions_or_all, expand_reduced
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum
 from minigrad.ops.shape.cat_split import cat, narrow
+from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import as_shape, reshape, view
 
 if TYPE_CHECKING:
@@ -28,8 +29,26 @@ if TYPE_CHECKING:
 
     from minigrad.types import DType, Number, Tensor
 
-__all__ = ["aminmax", "cumulative_trapezoid", "diff", "nanmean", "nansum", "std_mean", "sum_to_size", "trapezoid", "trapz",
-           "var_mean"]
+__all__ = ["aminmax", "cumulative_trapezoid", "diff", "nanmean", "nansum", "sum_to_size", "trapezoid", "trapz"]
+
+
+@op("nansum")
+class Nansum(Op):
+    """z = Σ x over dims, without nan; converted to `dtype`, if it is given"""
+
+    inputs = 1
+    torch_names = {"x": "self", "dims": "dim"}
+
+    def forward(k, x, dims, keepdim, dtype):
+        x = k.where(k.eq(x, x), x, k.full((), 0, x.dtype))
+        return k.sum(x if dtype is None else k.cast(x, dtype.numpy), dims, keepdim)
+
+    def vjp_x(g, x, dims, keepdim):
+        return where(eq(x, x), expand_reduced(cast(g, x.dtype), x.shape, dims, keepdim), 0.0)
+
+    def jvp_x(t, x, dims, keepdim, dtype):
+        t = where(eq(x, x), t, 0.0)
+        return call(SumDim.op, (t if dtype is None else cast(t, dtype), dims, keepdim))
 
 
 def nansum(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None,
@@ -83,26 +102,6 @@ def nanmean(input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool
         raise DtypeError("MG-E203", "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or "
                          f"complex dtype. Got: {as_dtype(dtype).name}")
     return nansum(input, dim, keepdim, dtype=dtype) / total(eq(input.detach(), input.detach()), dim, keepdim)
-
-
-def var_mean(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
-             correction: int | float | None = None) -> tuple[Tensor, Tensor]:
-    """The pair (variance, mean), with the arguments of `var`. Mirrors ``torch.var_mean``.
-
-    >>> mg.var_mean(mg.tensor([1., 2., 3., 4.]))
-    (tensor(1.6667), tensor(2.5000))
-    """
-    return reduce_spread("var", VarMean, input, dim, unbiased, keepdim, correction)
-
-
-def std_mean(input: Tensor, dim: int | Sequence[int] | None = None, unbiased: bool | None = None, keepdim: bool = False, *,
-             correction: int | float | None = None) -> tuple[Tensor, Tensor]:
-    """The pair (standard deviation, mean), with the arguments of `std`. Mirrors ``torch.std_mean``.
-
-    >>> mg.std_mean(mg.tensor([1., 2., 3., 4.]))
-    (tensor(1.2910), tensor(2.5000))
-    """
-    return reduce_spread("std", StdMean, input, dim, unbiased, keepdim, correction)
 
 
 aminmax_result = namedtuple("aminmax", ("min", "max"))
