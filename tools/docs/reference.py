@@ -50,7 +50,7 @@ PAGES = [
           "_explain", "_version", "backends._precision", "amp.autocast_mode", "amp.grad_scaler", "compiler", "cpu")),
     Page("arithmetic", "Arithmetic", MG,
          ops("elementwise", "arithmetic", "bits", "pointwise", "rounding", "representation", "selection", "clamp")
-         + ("nn.functional._activations",),
+         + ("nn.functional._activations", "nn.functional._piecewise"),
          "Elementwise operations, with broadcasting."),
     Page("elementary", "Exponentials, angles, special functions", MG,
          ops("elementwise", "functions", "trigonometry", "special", "gamma_zeta", "xlogy") + ops("nn", "softmax")),

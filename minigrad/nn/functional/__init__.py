@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from minigrad import ops as _ops
 from minigrad._lazy import lazy as _lazy
 from minigrad.nn.functional import (
-    _activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding, _pair_losses)
+    _activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding, _pair_losses,
+    _piecewise)
 from minigrad.nn.functional._activations import *
 from minigrad.nn.functional._activations import implicit_dim
 from minigrad.nn.functional._attention import *
@@ -25,6 +26,7 @@ from minigrad.nn.functional._multi_head import *
 from minigrad.nn.functional._normalization import *
 from minigrad.nn.functional._padding import *
 from minigrad.nn.functional._pair_losses import *
+from minigrad.nn.functional._piecewise import *
 from minigrad.ops.base import rule as _base
 from minigrad.ops.linalg.matrix import linear
 from minigrad.ops.linalg.pairwise import bilinear, pdist
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["bilinear", "cross_entropy", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "pdist", "relu",
            "sigmoid", "softmax", "tanh"]
 for _part in (_activations, _attention, _class_losses, _dropout, _embedding, _losses, _multi_head, _normalization, _padding,
-              _pair_losses, _averaging, _convolution, _interpolation, _pooling, _unfolding):
+              _pair_losses, _piecewise, _averaging, _convolution, _interpolation, _pooling, _unfolding):
     __all__ += _part.__all__    # pyright: ignore[reportUnsupportedDunderAll]
 # Functions that few programs use: they are imported when a program asks for them.
 _late_names = {

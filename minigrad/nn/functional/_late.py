@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.creation import zeros_like
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
-from minigrad.nn.functional import _activations as activations
+from minigrad.nn.functional._piecewise import apply_formula, leaky_relu
 from minigrad.ops import clamp_min, cumprod, where
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, real, tensor_argument
@@ -96,9 +96,9 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     if lower > upper:
         raise ArgumentError("MG-E332", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
-        return activations.leaky_relu(input, (lower + upper) / 2, inplace)
+        return leaky_relu(input, (lower + upper) / 2, inplace)
     slope = zeros_like(input).detach().uniform_(lower, upper)
-    return activations.apply_formula("rrelu", lambda x: where(x >= 0, x, x * slope), input, inplace)
+    return apply_formula("rrelu", lambda x: where(x >= 0, x, x * slope), input, inplace)
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:

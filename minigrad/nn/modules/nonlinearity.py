@@ -1,4 +1,4 @@
-"""More activation functions as modules. ``nn/functional/_activations.py`` has the functions.
+"""More activation functions as modules. ``nn/functional/_activations.py`` and ``_piecewise.py`` have the functions.
 
 The arguments of a constructor are the options of the function. Mirrors ``torch/nn/modules/activation.py``.
 """
