@@ -39,7 +39,8 @@ def lazy(package, modules=(), names=None):
     Args:
         package (str): the name of the package, its ``__name__``.
         modules (sequence of str): submodules to import when they are first read.
-        names (dict, optional): submodule -> the names that the package takes from it, separated by spaces.
+        names (dict, optional): submodule -> the names that the package takes from it, separated by spaces. ".sibling" is a module
+            beside `package`: pickles of minigrad 0.1.0 name functions that have moved there by their old place.
 
     Returns:
         tuple: the two functions.
@@ -51,7 +52,7 @@ def lazy(package, modules=(), names=None):
         """Import what has this name."""
         if name in homes:
             with importing:
-                namespace[name] = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+                namespace[name] = getattr(importlib.import_module(f".{homes[name]}", package), name)
             return namespace[name]
         if name in modules:
             with importing:

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import importlib
 import pickle
 
 import numpy as np
@@ -161,3 +162,18 @@ def test_a_tensor_has_no_dict():
     """`__slots__`: a misspelt attribute is an error, not a silent new one."""
     with pytest.raises(AttributeError):
         mg.ones(2).requires_gard = True
+
+
+@pytest.mark.parametrize("place, home, names", [
+    ("ops.reduce.reduction", "ops.reduce.variance", "std var"),
+    ("ops.sort.searching", "ops.sort.counting", "bincount histc one_hot"),
+    ("ops.sort.searching", "ops.sort.unique", "unique unique_consecutive"),
+    ("nn.functional._activations", "nn.functional._piecewise",
+     "hardshrink hardsigmoid hardswish hardtanh leaky_relu prelu relu6 softshrink threshold")])
+def test_functions_that_have_moved(place, home, names):
+    """A pickle of minigrad 0.1.0 names a function by the module that it had then."""
+    for name in names.split():
+        found = pickle.loads(f"cminigrad.{place}\n{name}\n.".encode())
+        assert found is getattr(importlib.import_module(f"minigrad.{home}"), name)
+    with pytest.raises(AttributeError, match="attribute 'nothing'"):
+        pickle.loads(f"cminigrad.{place}\nnothing\n.".encode())

@@ -25,6 +25,7 @@ import numpy as np
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
+from minigrad._lazy import lazy
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.ops import abs, softmax, tanh
 from minigrad.ops.base.precision import in_float32
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["celu", "elu", "gelu", "glu", "gumbel_softmax", "logsigmoid", "mish", "selu", "silu", "softmin", "softplus", "softsign",
            "tanhshrink"]
+__getattr__, _ = lazy(__name__, names={        # where minigrad 0.1.0 had them
+    "._piecewise": "hardshrink hardsigmoid hardswish hardtanh leaky_relu prelu relu6 softshrink threshold"})
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 

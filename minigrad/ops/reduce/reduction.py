@@ -19,6 +19,7 @@ from cython.cimports.minigrad.ops.base.rule import conj, dimension, dimensions, 
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
+from minigrad._lazy import lazy
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Linear, Op, op, variant, wrong_type
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from minigrad.types import DType, Tensor
 
 __all__ = ["all", "any", "logsumexp", "mean", "prod", "sum", "sum_to"]
+__getattr__, _ = lazy(__name__, names={".variance": "std var"})     # where minigrad 0.1.0 had them
 
 
 EXPAND = cython.declare(object, Expand.op)

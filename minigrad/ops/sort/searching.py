@@ -15,6 +15,7 @@ from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
+from minigrad._lazy import lazy
 from minigrad.errors import DtypeError, ShapeError, TensorTypeError
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL, NUMBERS, flag, tensor_argument, wrong_type
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
 __all__ = ["argwhere", "bucketize", "isin", "nonzero", "searchsorted"]
+# where minigrad 0.1.0 had them
+__getattr__, _ = lazy(__name__, names={".counting": "bincount histc one_hot", ".unique": "unique unique_consecutive"})
 
 
 def wrap_kernel_result(x, kernel, *args):
