@@ -24,7 +24,7 @@ FIELD = re.compile(r"cdef\s+(?:public\s+|readonly\s+)?(?P<type>[\w ]+?(?:\[\d+\]
 def declared(path):
     """(functions, classes) of a .pxd: function -> argument names; class -> (field -> type, method -> argument names, base)."""
     functions, classes, inside, foreign = {}, {}, None, False
-    for line in path.read_text().splitlines():
+    for line in re.sub(r",\n +(?!#)", ", ", path.read_text()).splitlines():       # arguments may continue on the next line
         line = line.split("#")[0].rstrip()
         text = line.strip()
         foreign = text.startswith("cdef extern") or (foreign and (line.startswith("    ") or not text))

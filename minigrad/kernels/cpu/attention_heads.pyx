@@ -10,8 +10,8 @@
                         | x x           where a key that no query of a block sees is infinite, it has no part in the result.
                         | x x x
 
-K and V are turned once for a head. Threads share the heads. Where the heads of Q are cut out of the rows of a matrix, those of Z lie
-side by side in memory too, so that joining them needs no copy; those of gradients always do. That is PyTorch's choice.
+K and V are turned once for a head. Threads share the heads. Where the heads of Q are cut out of the rows of a matrix, those of Z
+lie side by side in memory too, so that joining them needs no copy; those of gradients always do. That is PyTorch's choice.
 """
 
 from cython.parallel cimport prange
@@ -119,7 +119,8 @@ cdef bint of_keys(const Problem *p, const char *x, Heads y, const char *of_y, He
     return good
 
 
-cdef bint backward(const Problem *p, Heads g, Heads q, Heads s, Heads v, Heads w, Heads dq, Heads ds, Heads dv, npy_intp i) noexcept nogil:
+cdef bint backward(const Problem *p, Heads g, Heads q, Heads s, Heads v, Heads w, Heads dq, Heads ds, Heads dv,
+                   npy_intp i) noexcept nogil:
     """Compute the gradients of head i that have an address; or return False, if there is no memory."""
     cdef npy_intp block, first, count, seen, row, item = p.item
     cdef char *turned = turned_rows(p, matrix(v, p, i), v.row, p.values, p.queries * p.keys, &row)
@@ -203,8 +204,10 @@ cdef bint set_up(Problem *p, object q, object s, object v, double scale, bint ca
             or typenum(<ndarray>q) != typenum(<ndarray>v) or not scale > 0:
         return False
     n = ndim(<ndarray>q)
-    if not 2 <= n <= 4 or ndim(<ndarray>s) != n or ndim(<ndarray>v) != n or not same_dims(dims(<ndarray>q), dims(<ndarray>s), n - 2) \
-            or not same_dims(dims(<ndarray>s), dims(<ndarray>v), n - 1) or dims(<ndarray>q)[n - 1] != dims(<ndarray>s)[n - 1]:
+    if not 2 <= n <= 4 or ndim(<ndarray>s) != n or ndim(<ndarray>v) != n \
+            or not same_dims(dims(<ndarray>q), dims(<ndarray>s), n - 2) \
+            or not same_dims(dims(<ndarray>s), dims(<ndarray>v), n - 1) \
+            or dims(<ndarray>q)[n - 1] != dims(<ndarray>s)[n - 1]:
         return False
     p.kind = 0 if typenum(<ndarray>q) == NPY_FLOAT32 else 1
     p.item, p.scale, p.causal = item_size(p.kind), scale, causal

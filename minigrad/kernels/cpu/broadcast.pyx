@@ -68,8 +68,8 @@ cdef bint locate(object x, int kind, int nd, npy_intp *d, Strided *at) except -1
 cdef object spread(const mg_binary *loops, int kind, object x, object y, ndarray z):
     """z = x op y for operands that broadcast, or repeat their elements as an expanded gradient does, for numbers, and by columns.
 
-    `loops` are those of `op` for `kind`, and `z` is the result, or None to make it: a given z has the layout of x, so nothing repeats.
-    Returns None if NumPy has to do it.
+    `loops` are those of `op` for `kind`, and `z` is the result, or None to make it: a given z has the layout of x, so nothing
+    repeats. Returns None if NumPy has to do it.
     """
     cdef npy_intp d[MOST_SPREAD]
     cdef npy_intp part[MOST_SPREAD]         # the same without dimensions along which both repeat

@@ -51,7 +51,8 @@ static inline uint16_t mg_to_half(float f) {
         for (; i + 8 <= n; i += 8) one_line;                                                       \
         return i;                                                                                  \
     }
-MG_CAST_EIGHT(mg_eight_f16_f32, uint16_t, float, _mm256_storeu_ps(r + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + i)))))
+MG_CAST_EIGHT(mg_eight_f16_f32, uint16_t, float,
+              _mm256_storeu_ps(r + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + i)))))
 MG_CAST_EIGHT(mg_eight_f32_f16, float, uint16_t, _mm_storeu_si128((__m128i *)(r + i), _mm256_cvtps_ph(_mm256_loadu_ps(p + i), 0)))
 #define MG_CAST_START(name, p, r, n) (__builtin_cpu_supports("f16c") ? name(p, r, n) : 0)
 #else
@@ -68,7 +69,8 @@ MG_SIMD static void mg_cast_f32_f16(const void *x, void *z, mg_size n) {
 
 /* [from][to]. To uint8 there is none: what a negative float becomes depends on how the compiler vectorises the loop. */
 #define MG_CASTS_ENTRY(number, from, F, element)                                                           \
-    [number] = {mg_cast_##from##_bool, NULL, mg_cast_##from##_i32, mg_cast_##from##_i64, mg_cast_##from##_f32, mg_cast_##from##_f64},
+    [number] = {mg_cast_##from##_bool, NULL, mg_cast_##from##_i32, mg_cast_##from##_i64,                   \
+                mg_cast_##from##_f32, mg_cast_##from##_f64},
 static const mg_cast mg_casts[][7] = {
     MG_CAST_SOURCES(MG_CASTS_ENTRY)
     [4][6] = mg_cast_f32_f16, [6] = {[4] = mg_cast_f16_f32},

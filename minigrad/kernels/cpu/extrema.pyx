@@ -1,8 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """The largest and smallest elements along dimensions, and their positions. nan counts as larger, and also as smaller, than all.
 
-An array that is reduced along neighbouring dimensions has three in effect: x[o, r, i], reduced over r. The loops of the elements are
-in extrema.h. The positions in many rows are left to NumPy, whose loop for them has the widest vectors of the processor.
+An array that is reduced along neighbouring dimensions has three in effect: x[o, r, i], reduced over r. The loops of the elements
+are in extrema.h. The positions in many rows are left to NumPy, whose loop for them has the widest vectors of the processor.
 """
 
 from minigrad.kernels.cpu.common cimport *

@@ -34,8 +34,8 @@ static inline float mg_exp_of_f32(float x) {
     return p * first * second;
 }
 
-/* The same for x <= 0: two powers, of which one is a constant that scales the polynomial, give 2^k for -150 <= k <= 0. The low bits of
-   t are k. */
+/* The same for x <= 0: two powers, of which one is a constant that scales the polynomial, give 2^k for -150 <= k <= 0. The low bits
+   of t are k. */
 static inline float mg_exp_down_f32(float x) {
     const float magic = 12582912.0f, scale = 5.421010862427522e-20f;        /* 2^-64 */
     const float y = x < -104.0f ? -104.0f : x;

@@ -142,7 +142,8 @@ cdef int overwrite(ndarray a, ndarray b) except -1:
         if has_flags(a, cnp.NPY_ARRAY_CARRAY) and has_flags(b, cnp.NPY_ARRAY_CARRAY_RO):
             memmove(data(a), data(b), size(a) * cnp.PyArray_ITEMSIZE(a))
             return 0
-        if size(a) <= SMALL and has_flags(a, cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_WRITEABLE) and has_flags(b, cnp.NPY_ARRAY_ALIGNED) and apart(a, b):
+        if (size(a) <= SMALL and has_flags(a, cnp.NPY_ARRAY_ALIGNED | cnp.NPY_ARRAY_WRITEABLE)
+                and has_flags(b, cnp.NPY_ARRAY_ALIGNED) and apart(a, b)):
             walk(ndim(a), dims(a), data(a), strides(a), data(b), strides(b), cnp.PyArray_ITEMSIZE(a))
             return 0
     return copy_into(a, b)
@@ -186,8 +187,9 @@ def triu(x, diagonal):
 
 # The place of a dtype in the table of loops, by its type number; -1 for a dtype that is not there.
 cdef inline int cast_index(int type) noexcept:
-    return (0 if type == cnp.NPY_BOOL else 1 if type == cnp.NPY_UINT8 else 2 if type == cnp.NPY_INT32 else 3 if type == cnp.NPY_INT64
-            else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64 else 6 if type == NPY_HALF else -1)
+    return (0 if type == cnp.NPY_BOOL else 1 if type == cnp.NPY_UINT8 else 2 if type == cnp.NPY_INT32
+            else 3 if type == cnp.NPY_INT64 else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64
+            else 6 if type == NPY_HALF else -1)
 
 
 cpdef object cast(object x, object dtype):

@@ -137,7 +137,8 @@ static int mg_has_widest(void) { return mg_widest(64) == 64; }
     /* z = x y, with at least 16 bytes in a row of z. Returns -1 if there is no memory. */         \
     static int mg_product_##suffix(const T *x, mg_size x_row, mg_size x_column, const T *y, mg_size y_row, mg_size y_column, T *z, \
                                    mg_size z_row, mg_size m, mg_size k, mg_size n) {               \
-        return MG_BY_WIDTH(mg_product_##suffix, n * (mg_size)sizeof(T))(x, x_row, x_column, y, y_row, y_column, z, z_row, m, k, n); \
+        return MG_BY_WIDTH(mg_product_##suffix, n * (mg_size)sizeof(T))(                           \
+            x, x_row, x_column, y, y_row, y_column, z, z_row, m, k, n);                            \
     }
 MG_PRODUCT(float, f32)
 MG_PRODUCT(double, f64)

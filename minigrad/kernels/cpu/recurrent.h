@@ -3,8 +3,8 @@
        forward     p = U h, and a = W x of this step       ->  a = the gates, c, z = the next state
        backward    d = the gradient of z, e = of c         ->  gx, gh = the gradients of W x and U h; e = of the memory before
 
-   A row has `size` elements for each gate, one gate after the other: i f g o of an LSTM, r s n of a GRU. tanh has no branches, so that
-   the loops vectorise (simd.h). It keeps all digits near 0, where (1 - e) / (1 + e) would lose them. */
+   A row has `size` elements for each gate, one gate after the other: i f g o of an LSTM, r s n of a GRU. tanh has no branches, so
+   that the loops vectorise (simd.h). It keeps all digits near 0, where (1 - e) / (1 + e) would lose them. */
 #ifndef MINIGRAD_RECURRENT_H
 #define MINIGRAD_RECURRENT_H
 

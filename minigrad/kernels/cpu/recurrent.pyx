@@ -24,8 +24,8 @@ cnp.import_array()
 cdef extern from "recurrent.h" nogil:
     ctypedef void (*Step "mg_step")(const void *, const void *, void *, const void *, const void *, void *, void *, Py_ssize_t,
                                     Py_ssize_t) noexcept nogil
-    ctypedef void (*StepBack "mg_step_back")(const void *, void *, const void *, const void *, const void *, const void *, const void *,
-                                             void *, void *, Py_ssize_t, Py_ssize_t) noexcept nogil
+    ctypedef void (*StepBack "mg_step_back")(const void *, void *, const void *, const void *, const void *, const void *,
+                                             const void *, void *, void *, Py_ssize_t, Py_ssize_t) noexcept nogil
     const Step steps "mg_steps"[4][2]
     const StepBack steps_back "mg_steps_back"[4][2]
     void add_f32 "mg_add_to_f32"(void *, const void *, Py_ssize_t)

@@ -406,7 +406,8 @@ def layer_norm(x, w, b, int n_dims, double eps):
 
 def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
     cdef Py_ssize_t n = in_last(x, n_dims), rows = 0 if n < 0 else size(<ndarray>x) // n
-    if n < 0 or not alike(x, g) or mean is None or rstd is None or not (fits(w, x, n) and fits(mean, x, rows) and fits(rstd, x, rows)):
+    if n < 0 or not alike(x, g) or mean is None or rstd is None \
+            or not (fits(w, x, n) and fits(mean, x, rows) and fits(rstd, x, rows)):
         return numpy_ref.layer_norm_backward(g, x, w, mean, rstd, n_dims)
     cdef ndarray a = <ndarray>x, m = <ndarray>mean
     cdef int lead = ndim(a) - n_dims, type_ = typenum(a)

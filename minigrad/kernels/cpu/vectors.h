@@ -1,8 +1,8 @@
 /* Vectors of the compiler, for loops that are written for each width of a vector.
 
    A file of such loops is included once for each type of element and each width (each_width.h). It has T, the type of the elements,
-   MG_TYPE, its name (f32 or f64), MG_INT, integers of the same size, MG_BYTES, the size of a vector, and MG_TARGET, which stands before
-   a function. MG_NAME makes the names of each inclusion, and MG_CHOOSE calls the widest one that suits. */
+   MG_TYPE, its name (f32 or f64), MG_INT, integers of the same size, MG_BYTES, the size of a vector, and MG_TARGET, which stands
+   before a function. MG_NAME makes the names of each inclusion, and MG_CHOOSE calls the widest one that suits. */
 #ifndef MINIGRAD_VECTORS_H
 #define MINIGRAD_VECTORS_H
 

@@ -20,7 +20,8 @@ cnp.import_array()
 
 ctypedef unsigned long long word
 ctypedef int (*set_context_t)(word) noexcept nogil
-ctypedef int (*launch_t)(word, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, word, void **, void **) noexcept nogil
+ctypedef int (*launch_t)(word, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, word, void **,
+                         void **) noexcept nogil
 ctypedef int (*allocate_t)(word *, size_t, word) noexcept nogil
 ctypedef int (*free_t)(word, word) noexcept nogil
 

@@ -3,8 +3,8 @@
     layer.weight        a parameter, buffer or module       instead of Python's own look-up, then Module.__getattr__
     layer(x)            a module without hooks              instead of Module.__call__
 
-The methods of `Module` in ``module.py`` define the behaviour. The functions here do the same faster for the ordinary case, and leave
-every other case to the methods. An interpreted minigrad has only the methods.
+The methods of `Module` in ``module.py`` define the behaviour. The functions here do the same faster for the ordinary case, and
+leave every other case to the methods. An interpreted minigrad has only the methods.
 
 Note [Looking up a parameter]
     A parameter is in a table where Python does not look. So Python's look-up fails, and only then calls __getattr__. Up to 3.11 it
@@ -82,7 +82,7 @@ cdef object look_up(object module, object name):
 
 
 cdef object call(object module, object args, PyObject *kwargs):
-    """Call ``forward`` if there are no hooks. Without a table of hooks, __init__ has not run: `_call_with_hooks` raises for that."""
+    """Call ``forward`` if there are no hooks. Without a table of hooks, __init__ has not run: `_call_with_hooks` raises."""
     cdef dict own = dict_of(module, NULL)
     cdef PyObject *table
     cdef Py_ssize_t i
