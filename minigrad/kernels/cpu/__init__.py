@@ -16,6 +16,8 @@
     reduction.pyx     sums, softmax, layer normalisation; the loops are in rows.h
     joining.pyx       cat
     indexing.pyx      gather, scatter and advanced indexing: one walk with any strides
+    grid.pyx          the elements at the places of a grid, in runs
+    masking.pyx       storing a number where a mask is True
     extrema.pyx       largest and smallest elements, and their positions
     scans.pyx         running sums and products
     ordering.pyx      sorting, flips
@@ -59,7 +61,9 @@ FILES = {
     "extrema": "amax amin argmax argmin cumextremum",
     "scans": "cumprod cumsum",
     "ordering": "argsort flip median nonzero topk",
-    "indexing": "gather index index_add index_put index_put_ index_select masked_fill_ scatter scatter_add take_grid",
+    "grid": "take_grid",
+    "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add",
+    "masking": "masked_fill_",
 }
 
 

@@ -3,16 +3,17 @@
 
     gather          z[i, j] = x[index[i, j], j]         scatter, scatter_add    z[index[i, j], j] = or += y[i, j]
     index           z[b, j] = x[places[b], j]           index_put               z[places[b], j] = or += y[b, j]
-    take_grid       z[i, j] = x[a[i], b[j]]
 
-`take_grid` copies runs of elements. One walk does all others. It visits the elements of two arrays together, and a third array says
-how far to move in one of the two:
+One walk does all. It visits the elements of two arrays together, and a third array says how far to move in one of the two:
 
     to + at[i, j] * to_step  <-  source + at[i, j] * source_step
 
-To read by index, `to_step` is 0; to write by index, `source_step` is 0. For gather and scatter the third array is the index, and the
-step is the stride of the indexed dimension. For the others we make it first: it has a distance in bytes for each place, to which
-all index tensors contribute, and the step is 1.
+To read by index, `to_step` is 0; to write by index, `source_step` is 0. For gather and scatter the third array is the index, and
+the step is the stride of the indexed dimension. For the others we make it first: it has a distance in bytes for each place, to
+which all index tensors contribute, and the step is 1.
+
+Where no index is needed for each element, there is less to do: ``grid.pyx`` reads at the places of a grid, ``masking.pyx`` writes
+where a mask is True.
 """
 
 from libc.stdint cimport INTPTR_MAX
@@ -138,11 +139,6 @@ cdef bint run(const Walk *w, ndarray x, char *to, const char *source, const char
         return walk_from(w, 0, <double complex *>to, <const double complex *>source, at)
 
 
-cdef bint movable(object x) noexcept:
-    """Whether the elements of x can be moved by their size."""
-    return of_numbers(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) and cnp.PyArray_ITEMSIZE(<ndarray>x) <= 16
-
-
 cdef bint addable(ndarray x) noexcept:
     """Whether numbers can be added to elements of x."""
     cdef int type_ = typenum(x)
@@ -156,11 +152,6 @@ cdef bint crowded(ndarray x, npy_intp n) noexcept:
 
 cdef object as_double(object x):
     return cnp.PyArray_Cast(<ndarray>x, NPY_FLOAT64)
-
-
-cdef bint is_index(object x) noexcept:
-    return (type(x) is ndarray and typenum(<ndarray>x) == cnp.NPY_INT64 and has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED)
-            and native(<ndarray>x))
 
 
 # ---- gather and scatter -----------------------------------------------------------------------------------
@@ -206,7 +197,9 @@ cdef object written(object x, int dim, object index, object y, bint adds):
     cdef Walk w
     cdef ndarray z
     cdef int i
-    if type(x) is not ndarray or not movable(y) or typenum(<ndarray>y) != typenum(<ndarray>x) or not along(&w, <ndarray>x, dim, index):
+    if type(x) is not ndarray or not movable(y) or typenum(<ndarray>y) != typenum(<ndarray>x):
+        return None
+    if not along(&w, <ndarray>x, dim, index):
         return None
     if adds and not addable(<ndarray>x):
         return None
@@ -241,7 +234,8 @@ def scatter_add(x, int dim, index, y):
 # ---- index and index_put ----------------------------------------------------------------------------------
 
 
-cdef npy_intp *add_distances(npy_intp *to, int nd, npy_intp *d, char *index, npy_intp *steps, npy_intp n, npy_intp step) noexcept:
+cdef npy_intp *add_distances(npy_intp *to, int nd, const npy_intp *d, char *index, npy_intp *steps, npy_intp n,
+                             npy_intp step) noexcept:
     """to[b] += index[b] * step; return the end of `to`, or NULL if an index is out of range."""
     cdef npy_intp i, k
     if nd == 0:
@@ -257,82 +251,102 @@ cdef npy_intp *add_distances(npy_intp *to, int nd, npy_intp *d, char *index, npy
     return to
 
 
-cdef npy_intp *distances(Walk *w, ndarray x, object indices, npy_intp *rest) except? NULL:
-    """Prepare a walk over the elements of x[indices], and return their distances in x, in bytes; NULL if that is not simple.
+cdef struct Places:         # x[indices]: the indices that are not None, and the shape that they broadcast to
+    int first               # the first and the last dimension of x with an index
+    int last
+    int nd
+    npy_intp dims[MOST_DIMS]
+
+
+cdef bint lay_out(Walk *w, Places *p, ndarray x, list given, npy_intp *rest) except -1:
+    """Prepare a walk over the elements of x[given], but for the distances. False if it is not simple.
 
     `rest` gets, for each dimension of the walk, the stride of x; 0 for the dimensions of the indices, which are next to each other.
     """
-    cdef list given = <list>indices if type(indices) is list else list(indices)
-    cdef int count = <int>len(given), first = -1, last = -1, used = 0, nb = 0, lead, i, k
-    cdef npy_intp shape[MOST_DIMS]
-    cdef npy_intp steps[MOST_DIMS]
-    cdef npy_intp total = 1, step = sizeof(npy_intp), n
+    cdef int count = <int>len(given), used = 0, lead, i, k
+    cdef npy_intp step = sizeof(npy_intp), n
     cdef ndarray index
-    cdef npy_intp *found
     if not movable(x) or count > ndim(x):
-        return NULL
+        return False
     for i in range(ndim(x)):
         if strides(x)[i] < 0:       # distances are not negative
-            return NULL
+            return False
+    p.first = p.last = -1
+    p.nd = 0
     for i in range(count):
         if given[i] is not None:
             if not is_index(given[i]) or ndim(<ndarray>given[i]) == 0:
-                return NULL
-            first = i if first < 0 else first
-            last = i
+                return False
+            p.first = i if p.first < 0 else p.first
+            p.last = i
+            p.nd = max(p.nd, ndim(<ndarray>given[i]))
             used += 1
-            nb = max(nb, ndim(<ndarray>given[i]))
-    if used == 0 or ndim(x) - used + nb > MOST_DIMS:
-        return NULL
-    for k in range(nb):         # the shape that the indices broadcast to
-        shape[k] = 1
-        for i in range(first, last + 1):
+    if used == 0 or ndim(x) - used + p.nd > MOST_DIMS:
+        return False
+    for k in range(p.nd):
+        p.dims[k] = 1
+        for i in range(p.first, p.last + 1):
             if given[i] is not None:
                 index = <ndarray>given[i]
-                n = dims(index)[k - nb + ndim(index)] if k >= nb - ndim(index) else 1
-                if n != 1 and shape[k] != 1 and n != shape[k]:
-                    return NULL
-                shape[k] = n if shape[k] == 1 else shape[k]
-        total *= shape[k]
+                n = dims(index)[k - p.nd + ndim(index)] if k >= p.nd - ndim(index) else 1
+                if n != 1 and p.dims[k] != 1 and n != p.dims[k]:
+                    return False
+                p.dims[k] = n if p.dims[k] == 1 else p.dims[k]
+    lead = p.first if p.last - p.first + 1 == used else 0       # else NumPy and PyTorch put the dimensions of the indices first
+    w.nd = 0
+    for i in range(ndim(x) + 1):
+        if i == lead:
+            for k in range(p.nd - 1, -1, -1):
+                w.dims[lead + k], w.at[lead + k], rest[lead + k] = p.dims[k], step, 0
+                step *= p.dims[k]
+            w.nd += p.nd
+        if i < ndim(x) and (i >= count or given[i] is None):
+            w.dims[w.nd], w.at[w.nd], rest[w.nd] = dims(x)[i], 0, strides(x)[i]
+            w.nd += 1
+    w.n = INTPTR_MAX
+    return True
+
+
+cdef npy_intp *distances(const Places *p, ndarray x, list given) except? NULL:
+    """The distances of the places x[given] in x, in bytes; NULL if an index is out of range."""
+    cdef npy_intp steps[MOST_DIMS]
+    cdef npy_intp total = 1
+    cdef npy_intp *found
+    cdef ndarray index
+    cdef int lead, i, k
+    for k in range(p.nd):
+        total *= p.dims[k]
     found = <npy_intp *>malloc(max(total, 1) * sizeof(npy_intp))
     if found == NULL:
         raise MemoryError
     for k in range(total):
         found[k] = 0
-    for i in range(first, last + 1):
+    for i in range(p.first, p.last + 1):
         if given[i] is not None:
             index = <ndarray>given[i]
-            for k in range(nb):
-                lead = k - nb + ndim(index)
+            for k in range(p.nd):
+                lead = k - p.nd + ndim(index)
                 steps[k] = strides(index)[lead] if lead >= 0 and dims(index)[lead] != 1 else 0
-            if total and add_distances(found, nb, shape, data(index), steps, dims(x)[i], strides(x)[i]) == NULL:
+            if total and add_distances(found, p.nd, p.dims, data(index), steps, dims(x)[i], strides(x)[i]) == NULL:
                 free(found)
                 return NULL
-    lead = first if last - first + 1 == used else 0     # else NumPy and PyTorch put the dimensions of the indices first
-    w.nd = 0
-    for i in range(ndim(x) + 1):
-        if w.nd == lead and nb:
-            for k in range(nb):
-                w.dims[lead + k] = shape[k]
-            for k in range(nb - 1, -1, -1):
-                w.at[lead + k], rest[lead + k] = step, 0
-                step *= shape[k]
-            w.nd += nb
-            nb = 0
-        if i < ndim(x) and (i >= count or given[i] is None):
-            w.dims[w.nd], w.at[w.nd], rest[w.nd] = dims(x)[i], 0, strides(x)[i]
-            w.nd += 1
-    w.n = INTPTR_MAX
     return found
+
+
+cdef list as_list(object indices):
+    return <list>indices if type(indices) is list else list(indices)
 
 
 cdef object picked(object x, object indices):
     """x[indices]; None if the arguments are not simple."""
     cdef Walk w
+    cdef Places p
+    cdef npy_intp *found
     cdef ndarray z
-    if type(x) is not ndarray:
+    cdef list given = as_list(indices)
+    if type(x) is not ndarray or not lay_out(&w, &p, <ndarray>x, given, w.source):
         return None
-    cdef npy_intp *found = distances(&w, <ndarray>x, indices, w.source)
+    found = distances(&p, <ndarray>x, given)
     if found == NULL:
         return None
     z = fresh_any(w.nd, w.dims, typenum(<ndarray>x))
@@ -346,32 +360,39 @@ cdef object picked(object x, object indices):
 cdef bint put(ndarray z, object indices, object y, bint adds) except -1:
     """Store or add y at z[indices]. False, with z unchanged, if the arguments are not simple."""
     cdef Walk w
+    cdef Places p
+    cdef npy_intp *found
+    cdef npy_intp n = 1
     cdef int i, lead
     cdef ndarray sums
-    if not movable(y) or typenum(<ndarray>y) != typenum(z) or overlap(z, <ndarray>y):
+    cdef list given = as_list(indices)
+    if not movable(y) or typenum(<ndarray>y) != typenum(z) or overlap(z, <ndarray>y) or (adds and not addable(z)):
         return False
-    cdef npy_intp *found = distances(&w, z, indices, w.to)
+    if not lay_out(&w, &p, z, given, w.to):
+        return False
+    lead = w.nd - ndim(<ndarray>y)
+    if lead < 0:
+        return False
+    for i in range(w.nd):
+        n *= w.dims[i]
+        w.source[i] = 0
+        if i >= lead and dims(<ndarray>y)[i - lead] != 1:
+            if dims(<ndarray>y)[i - lead] != w.dims[i]:
+                return False
+            w.source[i] = strides(<ndarray>y)[i - lead]
+    if adds and crowded(z, n):
+        sums = as_double(z)
+        if not put(sums, given, as_double(y), True):
+            return False
+        copy_into(z, sums)
+        return True
+    found = distances(&p, z, given)
     if found == NULL:
         return False
-    cdef npy_intp places = 1
-    lead = w.nd - ndim(<ndarray>y)
-    cdef bint fits = lead >= 0
-    for i in range(w.nd):
-        places *= w.dims[i]
-        w.source[i] = 0
-        if i >= lead >= 0 and dims(<ndarray>y)[i - lead] != 1:
-            w.source[i] = strides(<ndarray>y)[i - lead]
-            fits = fits and dims(<ndarray>y)[i - lead] == w.dims[i]
     w.to_step, w.source_step, w.adds = 1, 0, adds
-    fits = fits and (not adds or addable(z))
-    if fits and adds and crowded(z, places):
-        sums = as_double(z)
-        put(sums, indices, as_double(y), True)
-        copy_into(z, sums)
-    elif fits:
-        run(&w, z, data(z), data(<ndarray>y), <char *>found)
+    run(&w, z, data(z), data(<ndarray>y), <char *>found)
     free(found)
-    return fits
+    return True
 
 
 cdef bint overlap(ndarray x, ndarray y) noexcept:
@@ -419,90 +440,6 @@ def index_select(x, int dim, index):
     return numpy_ref.index_select(x, dim, index) if z is None else z
 
 
-cdef struct Run:
-    npy_intp start          # the first of the elements that follow each other in x
-    npy_intp length
-
-
-cdef inline void move(char *to, const char *source, npy_intp step, npy_intp length, npy_intp item) noexcept nogil:
-    """Copy `length` elements, `step` bytes apart, to a row."""
-    cdef npy_intp i
-    if length > 1 and step == item:
-        memcpy(to, source, length * item)
-    elif item == 4:         # of a size that the compiler knows
-        for i in range(length):
-            memcpy(to + 4 * i, source + i * step, 4)
-    else:
-        for i in range(length):
-            memcpy(to + i * item, source + i * step, item)
-
-
-cdef char *fill_grid(ndarray x, int dim, const npy_intp *d, const npy_intp **at, const Run *runs, npy_intp count, char *to,
-                     const char *source) noexcept nogil:
-    """Write the elements of z along the dimensions from `dim` on to `to`, one after the other; return the end of what it wrote."""
-    cdef npy_intp i, item = cnp.PyArray_ITEMSIZE(x), step = strides(x)[dim]
-    if dim == ndim(x) - 1:
-        for i in range(count):
-            move(to, source + runs[i].start * step, step, runs[i].length, item)
-            to += runs[i].length * item
-        return to
-    for i in range(d[dim]):
-        to = fill_grid(x, dim + 1, d, at, runs, count, to, source + (i if at[dim] == NULL else at[dim][i]) * step)
-    return to
-
-
-cdef npy_intp find_runs(Run *runs, const npy_intp *at, npy_intp n) noexcept nogil:
-    """Write the runs of consecutive positions in `at` (for NULL: one run of all) to `runs`, and return their number."""
-    cdef npy_intp i, count = 0
-    if at == NULL:
-        runs[0].start, runs[0].length = 0, n
-        return 1
-    for i in range(n):
-        if i and at[i] == at[i - 1] + 1:
-            runs[count - 1].length += 1
-        else:
-            runs[count].start, runs[count].length = at[i], 1
-            count += 1
-    return count
-
-
-def take_grid(x, places):
-    cdef const npy_intp *at[MOST_DIMS]
-    cdef npy_intp d[MOST_DIMS]
-    cdef npy_intp i, n, count
-    cdef int dim, nd
-    cdef ndarray index, z
-    cdef Run *runs
-    cdef char *p
-    if not movable(x) or type(places) is not list or len(<list>places) != ndim(<ndarray>x) or not places:
-        return numpy_ref.take_grid(x, places)
-    nd = ndim(<ndarray>x)
-    for dim in range(nd):
-        at[dim], n = NULL, dims(<ndarray>x)[dim]
-        d[dim] = n
-        found = (<list>places)[dim]
-        if found is not None:
-            if not is_index(found) or ndim(<ndarray>found) != 1 or not is_contiguous(<ndarray>found):
-                return numpy_ref.take_grid(x, places)
-            index = <ndarray>found
-            at[dim], d[dim] = <const npy_intp *>data(index), dims(index)[0]
-            for i in range(d[dim]):
-                if not 0 <= at[dim][i] < n:
-                    return numpy_ref.take_grid(x, places)
-    z = fresh_any(nd, d, typenum(<ndarray>x))
-    if size(z) == 0:
-        return z
-    runs = <Run *>malloc(d[nd - 1] * sizeof(Run))
-    if runs == NULL:
-        raise MemoryError
-    p = data(z)
-    with nogil:
-        count = find_runs(runs, at[nd - 1], d[nd - 1])
-        fill_grid(<ndarray>x, 0, d, at, runs, count, p, data(<ndarray>x))
-    free(runs)
-    return z
-
-
 def index_add(x, int dim, index, y):
     cdef ndarray z
     indices = at_dim(dim, index)
@@ -511,57 +448,3 @@ def index_add(x, int dim, index, y):
         if put(z, indices, y, True):
             return z
     return numpy_ref.index_add(x, dim, index, y)
-
-
-# ---- masks ------------------------------------------------------------------------------------------------
-
-
-cdef void fill_where(unit *x, const cnp.uint8_t *mask, unit value, npy_intp n, npy_intp run) noexcept nogil:
-    """Store `value` in each run of `run` elements whose element of the mask, of `n`, is True."""
-    cdef npy_intp i, j
-    if run == 1:
-        for i in range(n):
-            x[i] = value if mask[i] else x[i]
-        return
-    for i in range(n):
-        if mask[i]:
-            for j in range(run):
-                x[i * run + j] = value
-
-
-cdef bint filled_where(object x, object mask, object y) noexcept:
-    """Store the number y in x where the mask is True. False if the arguments are not simple: the mask is x's shape, or its beginning."""
-    cdef int i
-    cdef npy_intp n, run = 1
-    cdef char *to
-    cdef const cnp.uint8_t *m
-    if not (by_rows(x) and movable(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_WRITEABLE) and by_rows(mask) and movable(y)):
-        return False
-    if (typenum(<ndarray>mask) != cnp.NPY_BOOL or ndim(<ndarray>mask) != ndim(<ndarray>x) or ndim(<ndarray>y)
-            or typenum(<ndarray>y) != typenum(<ndarray>x)):
-        return False
-    for i in range(ndim(<ndarray>x)):
-        if run == 1 and dims(<ndarray>mask)[i] == dims(<ndarray>x)[i]:
-            continue
-        if dims(<ndarray>mask)[i] != 1:
-            return False
-        run *= dims(<ndarray>x)[i]
-    n, to, m = size(<ndarray>mask), data(<ndarray>x), <const cnp.uint8_t *>data(<ndarray>mask)
-    item = cnp.PyArray_ITEMSIZE(<ndarray>x)
-    with nogil:
-        if item == 8:
-            fill_where(<cnp.int64_t *>to, m, (<cnp.int64_t *>data(<ndarray>y))[0], n, run)
-        elif item == 4:
-            fill_where(<cnp.int32_t *>to, m, (<cnp.int32_t *>data(<ndarray>y))[0], n, run)
-        elif item == 2:
-            fill_where(<cnp.uint16_t *>to, m, (<cnp.uint16_t *>data(<ndarray>y))[0], n, run)
-        elif item == 1:
-            fill_where(<cnp.uint8_t *>to, m, (<cnp.uint8_t *>data(<ndarray>y))[0], n, run)
-        else:
-            fill_where(<double complex *>to, m, (<double complex *>data(<ndarray>y))[0], n, run)
-    return True
-
-
-def masked_fill_(x, mask, y):
-    if not filled_where(x, mask, y):
-        numpy_ref.masked_fill_(x, mask, y)

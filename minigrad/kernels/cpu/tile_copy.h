@@ -31,7 +31,7 @@ MG_COPY_TILES(uint16_t, 2)
 MG_COPY_TILES(uint32_t, 4)
 MG_COPY_TILES(uint64_t, 8)
 
-/* n numbers, `step` bytes apart, to a row. One number many times, as in an expanded array, is a loop that vectorises. */
+/* n elements, `step` bytes apart, to a row. One element many times, as in an expanded array, is a loop that vectorises. */
 #define MG_COPY_LINE(T, bytes)                                                                     \
     MG_SIMD static void mg_copy_line_##bytes(char *to, const char *from, mg_size step, mg_size n) { \
         T *z = (T *)to;                                                                            \
@@ -45,18 +45,22 @@ MG_COPY_LINE(uint8_t, 1)
 MG_COPY_LINE(uint16_t, 2)
 MG_COPY_LINE(uint32_t, 4)
 MG_COPY_LINE(uint64_t, 8)
+typedef struct { uint64_t first, second; } mg_pair;
+MG_COPY_LINE(mg_pair, 16)
 
 static void mg_copy_line(char *to, const char *from, mg_size step, mg_size n, mg_size item) {
-    if (item == 4) mg_copy_line_4(to, from, step, n);
+    if (step == item) memcpy(to, from, n * item);
+    else if (item == 4) mg_copy_line_4(to, from, step, n);
     else if (item == 8) mg_copy_line_8(to, from, step, n);
     else if (item == 2) mg_copy_line_2(to, from, step, n);
-    else mg_copy_line_1(to, from, step, n);
+    else if (item == 1) mg_copy_line_1(to, from, step, n);
+    else mg_copy_line_16(to, from, step, n);
 }
 
 enum { MG_MOST_DIMS = 64 };
 
-/* Copy an array to `to`, in row-major order. The steps count bytes. Returns 0 if it did nothing: for an item that is not one machine
-   word, or steps that are not whole items. */
+/* Copy an array to `to`, in row-major order. The steps count bytes. Returns 0 if it did nothing: for an item that is not one
+   machine word, or steps that are not whole items. */
 static inline int mg_copy_to_rows(int nd, const mg_size *dims, char *to, const char *from, const mg_size *steps, mg_size item) {
     mg_size d[MG_MOST_DIMS + 2], s[MG_MOST_DIMS + 2], t[MG_MOST_DIMS + 2], at[MG_MOST_DIMS + 2] = {0};
     int n = 0, k = -1, whole = item == 1 || item == 2 || item == 4 || item == 8;
@@ -85,9 +89,7 @@ static inline int mg_copy_to_rows(int nd, const mg_size *dims, char *to, const c
     const int tiles = k >= 0;
     if (!tiles) k = n - 2;          /* the dimension that is copied together with the last one */
     for (;;) {
-        if (s[n - 1] == item)
-            for (mg_size i = 0; i < d[k]; i++) memcpy(to + i * t[k], from + i * s[k], d[n - 1] * item);
-        else if (!tiles)
+        if (!tiles)
             for (mg_size i = 0; i < d[k]; i++) mg_copy_line(to + i * t[k], from + i * s[k], s[n - 1], d[n - 1], item);
         else if (item == 4) mg_copy_tiles_4(to, t[k] / item, from, s[n - 1] / item, d[k], d[n - 1]);
         else if (item == 8) mg_copy_tiles_8(to, t[k] / item, from, s[n - 1] / item, d[k], d[n - 1]);
