@@ -17,7 +17,7 @@ from minigrad.ops import clamp_min, cumprod, where
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, real, tensor_argument
 from minigrad.ops.nn import pooling
-from minigrad.ops.nn.losses import reduction_of
+from minigrad.ops.nn.losses import reduce_loss, reduction_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "multilabel_margin_loss", "rrelu",
            "rrelu_"]
-
-
-def reduce(loss, reduction):
-    """The mean or the sum of a loss, or the loss itself."""
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 @autocasts
@@ -66,7 +61,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | N
     margins = clamp_min(1 - x.gather(1, index).unsqueeze(2) + x.unsqueeze(1), 0)
     loss = (margins * valid.unsqueeze(2) * (1 - chosen).unsqueeze(1)).sum((1, 2)) / x.shape[1]
     loss = loss if input.ndim == 2 else loss.squeeze(0)
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+    return reduce_loss(loss, reduction)
 
 
 def slope_bound(value, name):

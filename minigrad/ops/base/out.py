@@ -58,7 +58,7 @@ def into(out, function, *args, **kwargs) -> Any:
         check_memory(target)
     result = function(*args, **kwargs)
     if not several and isinstance(result, TensorBase):
-        receive(name, out, result)
+        receive(out, result)
         return out
     if not several or isinstance(result, TensorBase) or len(result) != len(out):
         raise TensorTypeError("MG-E201", f"{name}(): argument 'out' must hold a tensor for each result",
@@ -69,7 +69,7 @@ def into(out, function, *args, **kwargs) -> Any:
             raise DtypeError("MG-E203", f"{name}(): Expected out tensor to have dtype {x.dtype.name}, but got {target.dtype.name} "
                              "instead")
     for target, x in zip(out, result):
-        receive(name, target, x)
+        receive(target, x)
     return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
 
 
@@ -88,7 +88,7 @@ def accept_out(function):
     return filled
 
 
-def receive(name, out, result):
+def receive(out, result):
     """Write the tensor `result` to `out`, after resizing `out` if its shape differs."""
     if result.dtype.category > out.dtype.category:
         raise DtypeError("MG-E203", f"result type {result.dtype.name} can't be cast to the desired output type {out.dtype.name}",

@@ -147,7 +147,7 @@ def histogram(input: Tensor, bins: int | Tensor, *, range: Sequence[float] | Non
         raise AutogradNotImplementedError("MG-E203", f'"histogramdd" not implemented for \'{input.dtype.name}\'')
     flag(density, "density", "histogram")
     x = reshape(input.detach(), (-1,))
-    counted = x.new_ones(x.shape) if weight is None else weights_of(x, input, weight)
+    counted = x.new_ones(x.shape) if weight is None else weights_of(input, weight)
     edges = make_bin_edges(x, bins, range)
     n = edges.numel() - 1
     inside = (x >= edges[0]) & (x <= edges[-1])
@@ -161,7 +161,7 @@ def histogram(input: Tensor, bins: int | Tensor, *, range: Sequence[float] | Non
     return histogram_result(*call(Histogram.op, (source, hist, edges)))
 
 
-def weights_of(x, input, weight):
+def weights_of(input, weight):
     """Check the weights of a histogram, and return them as a vector."""
     tensor_argument("histogram", weight, "weight", 4)
     if weight.shape != input.shape:

@@ -191,7 +191,7 @@ class IndexPutMask(Linear):
 # ---- public functions -------------------------------------------------------------------------------------
 
 
-def index_argument(function, index, size, dim, what="index"):
+def index_argument(function, index, size, dim):
     """Check that the numbers of an index tensor are in [0, size), and return it as int64."""
     tensor_argument(function, index, "index", 3)
     if index._meta.dtype is not INT64 and index.dtype.name != "int32":

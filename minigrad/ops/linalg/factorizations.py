@@ -105,7 +105,7 @@ class LinalgQr(Op):
         return (k.full((0,), 0, A.dtype), k.qr(A, mode)) if mode == "r" else k.qr(A, mode)
 
     def vjp(g, needs, Q, R, mode):
-        check_differentiable(Q, R, mode)
+        check_differentiable(R, mode)
         of_Q, of_R = g
         m, n = R.shape[-2:]
         if Q.shape[-2] > m:
@@ -121,7 +121,7 @@ class LinalgQr(Op):
         return (cat([first, first.new_zeros((*first.shape[:-1], n - m)) if of_Y is None else Q @ of_Y], -1),)
 
     def jvp(ts, Q, R, mode):
-        check_differentiable(Q, R, mode)
+        check_differentiable(R, mode)
         m, n = R.shape[-2:]
         t = ts[0]
         if m >= n:
@@ -130,7 +130,7 @@ class LinalgQr(Op):
         return dQ, cat([dX, adjoint(dQ) @ (Q @ R[..., m:]) + adjoint(Q) @ t[..., m:]], -1)
 
 
-def check_differentiable(Q, R, mode):
+def check_differentiable(R, mode):
     """Raise if the derivative cannot be computed from the factors of this mode."""
     if mode == "r":
         raise AutogradError("MG-E342", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
