@@ -20,6 +20,7 @@ from libc.stdint cimport INTPTR_MAX
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from minigrad.kernels.cpu.broadcast cimport apart
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh_any
 from minigrad.kernels import numpy_ref
@@ -366,7 +367,7 @@ cdef bint put(ndarray z, object indices, object y, bint adds) except -1:
     cdef int i, lead
     cdef ndarray sums
     cdef list given = as_list(indices)
-    if not movable(y) or typenum(<ndarray>y) != typenum(z) or overlap(z, <ndarray>y) or (adds and not addable(z)):
+    if not movable(y) or typenum(<ndarray>y) != typenum(z) or not apart(z, <ndarray>y) or (adds and not addable(z)):
         return False
     if not lay_out(&w, &p, z, given, w.to):
         return False
@@ -393,21 +394,6 @@ cdef bint put(ndarray z, object indices, object y, bint adds) except -1:
     run(&w, z, data(z), data(<ndarray>y), <char *>found)
     free(found)
     return True
-
-
-cdef bint overlap(ndarray x, ndarray y) noexcept:
-    """Whether x and y may share memory: whether the ranges of their addresses overlap."""
-    return data(x) + reach(x, False) < data(y) + reach(y, True) and data(y) + reach(y, False) < data(x) + reach(x, True)
-
-
-cdef npy_intp reach(ndarray x, bint forward) noexcept:
-    """The distance from the first element of x to the end (or to the beginning) of its memory."""
-    cdef npy_intp far = cnp.PyArray_ITEMSIZE(x) if forward else 0
-    cdef int i
-    for i in range(ndim(x)):
-        if (strides(x)[i] > 0) == forward and dims(x)[i] > 0:
-            far += strides(x)[i] * (dims(x)[i] - 1)
-    return far
 
 
 def index(x, indices):
