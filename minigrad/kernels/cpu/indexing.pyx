@@ -239,17 +239,18 @@ cdef npy_intp *add_distances(npy_intp *to, int nd, const npy_intp *d, char *inde
                              npy_intp step) noexcept:
     """to[b] += index[b] * step; return the end of `to`, or NULL if an index is out of range."""
     cdef npy_intp i, k
-    if nd == 0:
-        k = (<npy_intp *>index)[0]
+    if nd > 1:
+        for i in range(d[0]):
+            to = add_distances(to, nd - 1, d + 1, index + i * steps[0], steps + 1, n, step)
+            if to == NULL:
+                return NULL
+        return to
+    for i in range(d[0]):
+        k = (<npy_intp *>(index + i * steps[0]))[0]
         if not 0 <= k < n:
             return NULL
-        to[0] += k * step
-        return to + 1
-    for i in range(d[0]):
-        to = add_distances(to, nd - 1, d + 1, index + i * steps[0], steps + 1, n, step)
-        if to == NULL:
-            return NULL
-    return to
+        to[i] += k * step
+    return to + d[0]
 
 
 cdef struct Places:         # x[indices]: the indices that are not None, and the shape that they broadcast to
