@@ -214,5 +214,19 @@ def addmm(b, x, y):
     return SILENCE.copy().run(iadd, z, b)
 
 
+cdef object inner_product(object x, object y):
+    """The inner product of two vectors, as of a row and a column; None for others, and for those that BLAS multiplies faster."""
+    if not is_real(x) or not is_real(y) or typenum(<ndarray>x) != typenum(<ndarray>y) or ndim(<ndarray>x) != 1 \
+            or ndim(<ndarray>y) != 1 or dims(<ndarray>x)[0] != dims(<ndarray>y)[0] \
+            or not has_flags(<ndarray>x, cnp.NPY_ARRAY_ALIGNED) or not has_flags(<ndarray>y, cnp.NPY_ARRAY_ALIGNED):
+        return None
+    cdef npy_intp n = dims(<ndarray>x)[0]
+    cdef int kind = 0 if typenum(<ndarray>x) == NPY_FLOAT32 else 1, shift = 2 + kind        # from bytes to elements
+    cdef ndarray z = fresh(0, NULL, typenum(<ndarray>x))
+    return z if multiply(kind, data(<ndarray>x), n, strides(<ndarray>x)[0] >> shift, data(<ndarray>y),
+                         strides(<ndarray>y)[0] >> shift, 1, data(z), 1, n, 1) else None
+
+
 def dot(x, y):
-    return numpy_ref.dot(x, y)
+    z = inner_product(x, y)
+    return numpy_ref.dot(x, y) if z is None else z
