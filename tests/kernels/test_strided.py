@@ -148,7 +148,7 @@ def test_results_in_given_memory(name, dtype):
     kernel, rtol = getattr(CPU, name), {"float16": 4e-3, "float32": 4e-6, "float64": 1e-13}[dtype]
     for shape in ((4,), (3, 5), (40, 3), (70000,)):
         for x, y, out in places(shape, dtype):
-            args = [(x,), (x, y), (x, 0.2, 0.6)][CONTRACT[name].arguments.count(",")]
+            args = [(x,), (x, y), (x, y, 0.3) if name == "lerp" else (x, 0.2, 0.6), (x, y, x, 0.3)][CONTRACT[name].arguments.count(",")]
             expected = kernel(*[np.array(a) for a in args])
             kernel.in_place(*args, out)
             np.testing.assert_allclose(out, expected, rtol=rtol, atol=rtol / 10)

@@ -313,7 +313,7 @@ def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
         arrays = [kernels.cast(cython.cast(TensorBase, x)._array, dtype.numpy) if isinstance(x, TensorBase)
                   else kernels.number(x, dtype.numpy) for x in args]
         return kernel(*arrays)
-    if op.write is not None and not reads_storage(args, target):
+    if op.write is not None and (fits(op, args, target) if op.rule.write_overlaps else not reads_storage(args, target)):
         return op.write
     array = op.forward(kernels, *[to_kernel_argument(x) for x in args])
     if not (has_shape(array, target._meta.shape) if type(array) is ndarray else array.shape == target._meta.shape):
@@ -321,6 +321,20 @@ def compute_result(op: Primitive, target: TensorBase, args: tuple) -> object:
     if op.result is None and not op.rule.casts:
         check_cast(dtype_of(array), target)
     return array
+
+
+@cython.cfunc
+def fits(op: Primitive, args: tuple, target: TensorBase) -> cython.bint:
+    """Whether the result of an elementwise op has the dtype and the shape of `target`, without a conversion of an operand."""
+    if not target._meta.dtype.is_floating_point:
+        return False
+    for x in args[1:]:
+        if isinstance(x, TensorBase):
+            if not spreads_over(cython.cast(TensorBase, x)._meta, target._meta):
+                return False
+        elif x is not None and type(x) is not float and type(x) is not int:
+            return False
+    return True
 
 
 @cython.cfunc

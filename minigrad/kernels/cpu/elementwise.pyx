@@ -437,14 +437,35 @@ def unary_in_place(kernel, int op):
     return in_place
 
 
-def clamp_in_place(x, low, high, out):
+cdef bint write_mixed_to(int op, object x, object y, object w, object first, object second, object out) except -1:
+    """`write_mixed` to out, if a loop may read x, y and w while it writes. Returns whether that was done."""
     cdef int kind = writable(out)
-    if kind < 0 or not loop_fits(x, out, kind) or not write_mixed(
-            MG_M_limit, kind, <ndarray>x, x, x, or_infinity(low, -INFINITY), or_infinity(high, INFINITY), <ndarray>out):
+    return kind >= 0 and loop_fits(x, out, kind) and loop_fits(y, out, kind) and loop_fits(w, out, kind) \
+        and write_mixed(op, kind, <ndarray>x, y, w, first, second, <ndarray>out)
+
+
+def clamp_in_place(x, low, high, out):
+    if not write_mixed_to(MG_M_limit, x, x, x, or_infinity(low, -INFINITY), or_infinity(high, INFINITY), out):
         numpy_ref.copy_(out, clamp(x, low, high))
 
 
-clamp.in_place = clamp_in_place
+def lerp_in_place(x, y, w, out):
+    if not is_number(w) or not write_mixed_to(MG_M_lerp, x, y, x, w, 1 - w, out):
+        numpy_ref.copy_(out, lerp(x, y, w))
+
+
+def addcmul_in_place(b, x, y, value, out):
+    if not write_mixed_to(MG_M_addcmul, b, x, y, value, 0, out):
+        numpy_ref.copy_(out, addcmul(b, x, y, value))
+
+
+def addcdiv_in_place(b, x, y, value, out):
+    if not write_mixed_to(MG_M_addcdiv, b, x, y, value, 0, out):
+        numpy_ref.copy_(out, addcdiv(b, x, y, value))
+
+
+for kernel_, in_place_ in [(clamp, clamp_in_place), (lerp, lerp_in_place), (addcmul, addcmul_in_place), (addcdiv, addcdiv_in_place)]:
+    kernel_.in_place = in_place_
 for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, MG_B_mul), (div, MG_B_div), (maximum, MG_B_maximum),
                      (minimum, MG_B_minimum), (relu_backward, MG_B_relu_backward), (sigmoid_backward, MG_B_sigmoid_backward),
                      (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),

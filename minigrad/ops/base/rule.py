@@ -103,6 +103,7 @@ class Op(Table):
     result = None           # dtype of the result; None: the dtype of the operands
     casts = False           # in place: the result is converted, whatever the dtype of the target
     write: Any = None       # in place: a method like `forward` that stores the result, of the shape and dtype of x, in x
+    write_overlaps = False  # the other arguments of `write` may be in the memory of x
     op: Primitive           # set by the decorator
     differentiable = True
     no_derivative = None    # PyTorch's name of an op without a derivative: a backward through it raises
@@ -136,6 +137,8 @@ class Op(Table):
 
 class Elementwise(Op):
     """z[i] = f(x[i], y[i]): the Jacobian is diagonal, so that the jvp is the vjp, conjugated twice."""
+
+    write_overlaps = True
 
     @classmethod
     def jvp_of(cls, args, outs, tangents):
@@ -392,6 +395,15 @@ def number(value, name, function, expected="Number") -> Any:
     if isinstance(value, TensorBase) and value.ndim == 0 and not value.requires_grad:
         return value.item()
     raise wrong_type(function, name, expected, value)
+
+
+def write_by_kernel(k, number, x, *others):
+    """Store what the kernel of this number makes of `x` and `others` in x. The kernel writes there itself if it can."""
+    in_place = k.in_place[number]
+    if in_place is None:
+        k.copy_(x, k.table[number](x, *others))
+    else:
+        in_place(x, *others, x)
 
 
 def convert_number(value, dtype) -> Any:

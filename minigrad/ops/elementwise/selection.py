@@ -41,6 +41,7 @@ from minigrad.ops.base.rule import (
     tensor_error,
     two_operands,
     unary_function,
+    write_by_kernel,
 )
 
 if TYPE_CHECKING:
@@ -202,11 +203,7 @@ class Clamp(Elementwise):
         return k.clamp(x, low, high)
 
     def write(k, x, low, high):
-        kernel = k.in_place[CLAMP]
-        if kernel is None:
-            k.copy_(x, k.clamp(x, low, high))
-        else:
-            kernel(x, low, high, x)
+        write_by_kernel(k, CLAMP, x, low, high)
 
     def vjp_x(g, x, low, high):
         return where(inside_limits(x, low, high), g, 0.0)

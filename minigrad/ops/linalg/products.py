@@ -13,11 +13,12 @@ from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide_on_cpu
-from minigrad.ops.base.rule import Elementwise, Op, number, op, tensor_argument
+from minigrad.ops.base.rule import Elementwise, Op, number, op, tensor_argument, write_by_kernel
 from minigrad.ops.elementwise.selection import promote_tensors
 from minigrad.ops.linalg.matrix import Bmm, add_product, addmm_operands, check, check_bmm, check_inner_sizes, check_same_dtype
 from minigrad.ops.shape.clone_cast import contiguous
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
 
 __all__ = ["addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "lerp"]
+
+ADDCMUL, ADDCDIV, LERP = NUMBER["addcmul"], NUMBER["addcdiv"], NUMBER["lerp"]
 
 
 class AddedProduct(Op):
@@ -161,6 +164,9 @@ class Addcmul(Elementwise):
     def forward(k, b, x, y, value):
         return round_to(k, k.addcmul(to_wide(k, b), to_wide(k, x), to_wide(k, y), value), b)
 
+    def write(k, b, x, y, value):
+        write_by_kernel(k, ADDCMUL, b, x, y, value)
+
     def vjp_b(g):
         return g
 
@@ -180,6 +186,9 @@ class Addcdiv(Elementwise):
 
     def forward(k, b, x, y, value):
         return round_to(k, k.addcdiv(to_wide(k, b), to_wide(k, x), to_wide(k, y), value), b)
+
+    def write(k, b, x, y, value):
+        write_by_kernel(k, ADDCDIV, b, x, y, value)
 
     def vjp_b(g):
         return g
@@ -202,6 +211,9 @@ class LerpScalar(Elementwise):
     def forward(k, x, y, w):
         return round_to(k, k.lerp(to_wide(k, x), to_wide(k, y), w), x)
 
+    def write(k, x, y, w):
+        write_by_kernel(k, LERP, x, y, w)
+
     def vjp_x(g, w):
         return g * conj(1 - w)
 
@@ -214,6 +226,7 @@ class Lerp(LerpScalar):
     """z = x + w (y - x)"""
 
     inputs = 3
+    write = None
 
     def forward(k, x, y, w):
         like, x, y, w = x, to_wide(k, x), to_wide(k, y), to_wide(k, w)
