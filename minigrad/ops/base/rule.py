@@ -388,7 +388,9 @@ def number(value, name, function, expected="Number") -> Any:
 
     A tensor that requires a gradient also raises: the graph would not know that the result depends on it.
     """
-    if isinstance(value, NUMBERS):
+    if type(value) is float:
+        return value
+    if type(value) is int or isinstance(value, NUMBERS):
         if type(value) is int and abs(value) > LARGEST_FLOAT:
             raise NumberOverflowError("MG-E302", f"{function}(): argument '{name}' is too large for a float")
         return value
@@ -437,6 +439,8 @@ def range_of(dtype):
 
 def real(value, name, function) -> Any:
     """Return `value`, a real number. Raises like `number`."""
+    if type(value) is float:
+        return value
     value = number(value, name, function, "float")
     if isinstance(value, (complex, np.complexfloating)):
         raise wrong_type(function, name, "float", value)
