@@ -45,8 +45,8 @@ INTERPRETED = {"__init__", "capi", "locks", "method_checks", "ownership", "priva
 OFTEN = {"activation", "arithmetic", "averaging", "broadcasting", "cat_split", "clone_cast", "comparison", "contractions",
          "convolution", "convolution_checks", "einsum", "extrema", "functions", "getitem", "indexing", "inplace", "inplace_pairs",
          "interpolation", "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding", "pointwise", "pooling",
-         "precision", "products", "reduction", "repeating", "reshaping", "rule", "scattering", "selection", "sorting", "strided",
-         "variance", "views"}
+         "precision", "predicates", "products", "reduction", "repeating", "reshaping", "rule", "scattering", "selection", "sorting",
+         "strided", "variance", "views"}
 
 # What is compiled of the functions that make tensors: it takes half as long as interpreted.
 SURFACE = ("creation/_arrays", "creation/_filled", "creation/_from_data", "creation/_grids", "creation/_options",

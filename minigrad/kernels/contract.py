@@ -56,6 +56,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "maximum": ("x, y", "the larger; nan if either is nan"),
     "minimum": ("x, y", "the smaller; nan if either is nan"),
     "eq": ("x, y", "x = y, bool"),
+    "equal": ("x, y", "whether the elements of two arrays of one shape are equal: a Python bool"),
     "ne": ("x, y", "x != y, bool"),
     "lt": ("x, y", "x < y, bool"),
     "le": ("x, y", "x <= y, bool"),

@@ -103,6 +103,11 @@ for _shape in SHAPES:
 for _name in ("exp", "sin", "cos", "tanh", "sigmoid", "sqrt"):
     DTYPES[_name] = (*FLOATS, "float16")
 
+for _shape, _kind in itertools.product(SHAPES, ("any", "special")):
+    sample("equal", f"{_shape} {_kind}", (_shape, _kind), dtypes=EVERY, after=lambda x: (x, x))
+    sample("equal", f"{_shape} {_kind}, a copy", (_shape, _kind), dtypes=EVERY, after=lambda x: (x, x.copy()))
+    sample("equal", f"{_shape} {_kind}, another", (_shape, _kind), (_shape, _kind), dtypes=EVERY)
+
 PAIRS = [((), ()), ((5,), (5,)), ((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((2, 3), ()), ((), (2, 3)),
          ((2, 3), (1,)), ((2, 3), (2, 1)), ((0, 3), (3,)), ((0,), (1,)), ((2, 3, 4), (3, 1)), ((4, 1, 5), (3, 1)), ((2, 1, 3, 1),
                  (3, 4)),

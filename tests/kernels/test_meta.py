@@ -12,7 +12,7 @@ from tests.kernels.samples import DTYPES, FLOATS, SAMPLES
 DEVICE = mg.device("meta")
 META = DEVICE.backend.kernels
 ADDRESS = {"geometry", "storage", "owns", "obeys_layout", "contiguous", "by_columns"}     # arrays that tests make from others may share memory
-NUMBERS_DECIDE = {"nonzero", "to_host", "class_outside"}
+NUMBERS_DECIDE = {"nonzero", "to_host", "class_outside", "equal"}
 
 
 def moved(x):

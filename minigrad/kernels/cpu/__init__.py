@@ -47,7 +47,7 @@ from minigrad._lazy import lazy
 
 # module -> its kernels, separated by spaces
 FILES = {
-    "comparison": "eq ge gt le lt ne where",
+    "comparison": "eq equal ge gt le lt ne where",
     "halves": "glu glu_backward",
     "convolution": "col2im conv conv_input conv_weight im2col",
     "pooling": "max_pool max_pool_backward resample",

@@ -3,6 +3,8 @@
 
 import numpy as np
 
+from libc.string cimport memchr, memcmp
+
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport fresh
 from minigrad.kernels.cpu.threads cimport threads
@@ -26,6 +28,7 @@ cdef enum:
     VS = 1
     COMPARISONS = 6
     EXACT = 1 << 24     # integers up to here are float32 as well
+    BLOCK = 4096        # elements that `equal` compares before it looks for a difference
 
 cdef int whole_compare[COMPARISONS]     # the number of NumPy's ufunc, for other dtypes
 for op_, ufunc_ in [(MG_C_eq, np.equal), (MG_C_ne, np.not_equal), (MG_C_lt, np.less), (MG_C_le, np.less_equal),
@@ -66,6 +69,35 @@ cdef object compare(int op, object x, object y, str twin):
 
 def eq(x, y):
     return compare(MG_C_eq, x, y, "eq")
+
+
+cdef inline bint is_whole(object x) noexcept:
+    """Whether x is a row-major array of integers or bools."""
+    return type(x) is ndarray and typenum(<ndarray>x) <= cnp.NPY_ULONGLONG and native(<ndarray>x) and is_contiguous(<ndarray>x)
+
+
+def equal(x, y):
+    cdef int kind = easy(x)
+    cdef char differs[BLOCK]
+    cdef const char *p
+    cdef const char *q
+    cdef npy_intp n, count
+    cdef mg_compare loop
+    if not (kind >= 0 and easy(y) == kind or is_whole(x) and is_whole(y) and typenum(<ndarray>x) == typenum(<ndarray>y)) \
+            or ndim(<ndarray>x) != ndim(<ndarray>y) or not same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x)):
+        return numpy_ref.equal(x, y)
+    if kind < 0:
+        return memcmp(data(<ndarray>x), data(<ndarray>y), size(<ndarray>x) * cnp.PyArray_ITEMSIZE(<ndarray>x)) == 0
+    n, p, q, loop = size(<ndarray>x), data(<ndarray>x), data(<ndarray>y), mg_compare_loops[MG_C_ne][kind][VV]
+    while n > 0:
+        count = min(n, <npy_intp>BLOCK)
+        loop(p, q, differs, count)
+        if memchr(differs, 1, count) != NULL:
+            return False
+        n -= count
+        p += count * item_size(kind)
+        q += count * item_size(kind)
+    return True
 
 
 def ne(x, y):

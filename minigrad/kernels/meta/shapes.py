@@ -316,6 +316,10 @@ class Shapes:
     __name__ = "minigrad.kernels.meta.shapes"
 
     @staticmethod
+    def equal(x, y):
+        return x.all()      # raises
+
+    @staticmethod
     def class_outside(target, n, ignore_index):
         return None
 

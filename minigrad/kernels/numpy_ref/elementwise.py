@@ -33,6 +33,7 @@ __all__ = [
     "cosh",
     "div",
     "eq",
+    "equal",
     "exp",
     "exp2",
     "expm1",
@@ -277,6 +278,11 @@ def tanh_backward(g, z):
 @quiet
 def where(c, x, y):
     return np.asarray(np.where(c, x, y))
+
+
+def equal(x, y):
+    """Whether the elements of two arrays of one shape are equal: a Python bool."""
+    return bool(np.equal(x, y).all())
 
 
 def composed(add, sub, mul, div, minimum, abs):

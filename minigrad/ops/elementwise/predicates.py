@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from minigrad._core.graph.tensor import TensorBase
-from minigrad._core.record.apply import call
+from cython.cimports.minigrad._core.graph.tensor import TensorBase, is_plain
+from cython.cimports.minigrad._core.graph.thread_state import current
+from cython.cimports.minigrad._core.record.apply import call
+
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.out import into
@@ -216,7 +218,13 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """
     tensor_argument("equal", input)
     tensor_argument("equal", other, "other", 2)
-    return input.shape == other.shape and bool(eq(input, other).all())
+    x: TensorBase = input
+    y: TensorBase = other
+    if x._meta.shape != y._meta.shape:
+        return False
+    if x._meta is y._meta and is_plain(x) and is_plain(y) and current().fast_path:
+        return x._meta.backend.kernels.equal(x._array, y._array)
+    return bool(eq(input, other).all())
 
 
 def is_nonzero(input: Tensor) -> bool:

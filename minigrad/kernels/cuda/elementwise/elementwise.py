@@ -316,6 +316,10 @@ def where(c, x, y):
     return z
 
 
+def equal(x, y):
+    return bool(eq(x, y).all())     # noqa: F821 - made by the table above
+
+
 lerp, addcmul, addcdiv, huber = composed(*[globals()[_name] for _name in ("add", "sub", "mul", "div", "minimum", "abs")])
 
 
