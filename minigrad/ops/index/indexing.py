@@ -21,7 +21,7 @@ from minigrad.ops.base.rule import INT64, Linear, dimension, flag, number, op, o
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import SliceBackward
 from minigrad.ops.shape.clone_cast import cast
-from minigrad.ops.shape.views import unsqueeze, view
+from minigrad.ops.shape.views import reshape_temporary, unsqueeze, view
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -236,7 +236,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     tensor_argument("gather", index, "index", 3)
     check_fits("gather", input, index, at)
     if input.ndim == 0 or index.ndim == 0:      # treated as 1-d
-        return view(gather(view(input, (input.numel(),)), 0, view(index, (index.numel(),))), index.shape)
+        z = gather(view(input, (input.numel(),)), 0, view(index, (index.numel(),)))
+        return reshape_temporary(z, tuple(index.shape))
     return call(Gather.op, (input, at, places("gather", index, (input.shape or (1,))[at], at)))
 
 

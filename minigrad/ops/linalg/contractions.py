@@ -20,8 +20,8 @@ from minigrad.ops.linalg.inverses import inv
 from minigrad.ops.linalg.matrix import dot, matmul, mm
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import check_count, narrow
-from minigrad.ops.shape.clone_cast import cast, clone
-from minigrad.ops.shape.views import expand, permute, reshape, unsqueeze, view
+from minigrad.ops.shape.clone_cast import cast, clone, contiguous
+from minigrad.ops.shape.views import expand, permute, reshape, reshape_temporary, unsqueeze, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -235,7 +235,7 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     n = max(input.ndim, other.ndim)
     one, two = [(1,) * (n - x.ndim) + tuple(x.shape) for x in (input, other)]
     wide = reshape(input, [m for s in one for m in (s, 1)]) * reshape(other, [m for s in two for m in (1, s)])
-    return reshape(wide, [s * t for s, t in zip(one, two)])
+    return reshape_temporary(contiguous(wide), tuple([s * t for s, t in zip(one, two)]))
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.ops.base.rule import integer, tensor_argument
 from minigrad.ops.reduce.reduction import sum
 from minigrad.ops.shape.strided import diagonal
-from minigrad.ops.shape.views import reshape, transpose, unsqueeze
+from minigrad.ops.shape.views import reshape, squeeze, transpose, unsqueeze
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -32,7 +32,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
         aweights (Tensor, optional): the weight of each observation; floating point, (observations).
 
     Returns:
-        Tensor: (variables, variables), or 0-d for a vector.
+        Tensor: (variables, variables), or 0-d for one variable.
 
     Raises:
         RuntimeError: `input` has more than two dimensions or is bool, or the weights do not fit or are negative.
@@ -59,7 +59,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     norm = max(norm, 0) if w is None else norm.clamp(min=0)
     d = x - mean
     z = (d if w is None else d * w) @ transpose(d, 0, 1).conj() / norm
-    return z if input.ndim == 2 else reshape(z, ())
+    return squeeze(z)
 
 
 def observation_weights(n, fweights, aweights) -> Any:

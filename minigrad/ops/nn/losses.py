@@ -37,7 +37,7 @@ from minigrad.ops.elementwise.selection import abs, promote_tensors, sgn, where
 from minigrad.ops.nn.softmax import log_softmax
 from minigrad.ops.reduce.reduction import mean, sum
 from minigrad.ops.shape.clone_cast import cast
-from minigrad.ops.shape.views import reshape, squeeze, unsqueeze
+from minigrad.ops.shape.views import reshape, reshape_temporary, squeeze, unsqueeze
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor
@@ -150,7 +150,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
         target = squeeze(target, 0)
     if input.ndim == 1 and target.ndim == 0:
         z = nll_loss(unsqueeze(input, 0), unsqueeze(target, 0), weight, None, ignore_index, None, reduction)
-        return squeeze(z, 0) if reduction == "none" else z
+        return reshape_temporary(z, ()) if reduction == "none" else z
     if input.ndim == 1:
         raise ShapeError("MG-E204", "nll_loss(): with an input of classes alone the target is one class",
                          found=f"shapes {list(input.shape)} and {list(target.shape)}")

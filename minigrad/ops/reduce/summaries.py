@@ -21,8 +21,8 @@ from minigrad.ops.reduce.reduction import SumDim, dimensions_or_all, expand_redu
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum
 from minigrad.ops.shape.cat_split import cat, narrow
-from minigrad.ops.shape.clone_cast import cast
-from minigrad.ops.shape.views import as_shape, reshape, view
+from minigrad.ops.shape.clone_cast import cast, clone
+from minigrad.ops.shape.views import as_shape, reshape_temporary, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,7 +167,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
         length = max(x.shape[at] - 1, 0)
         after, before = narrow(x, at, min(1, x.shape[at]), length), narrow(x, at, 0, length)
         x = ne(after, before) if x.dtype.name == "bool" else after - before
-    return x
+    return clone(x) if x is input else x
 
 
 def strips(function, y, x, dx, dim):
@@ -257,4 +257,4 @@ def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     if not target:
         return total(input)
     dims = [d for d in range(len(shape)) if d < missing or target[d - missing] == 1 != shape[d]]
-    return reshape(total(input, dims, True), target) if dims else input
+    return reshape_temporary(total(input, dims, True), target) if dims else input

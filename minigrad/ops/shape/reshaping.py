@@ -115,6 +115,8 @@ def unflatten(input: Tensor, dim: int, sizes: int | Sequence[int]) -> Tensor:
     tensor_argument("unflatten", input)
     at = dimension(dim, input.ndim)
     shape = input._meta.shape
+    if not shape:
+        raise ShapeError("MG-E205", f"unflatten(): Dimension specified as {at} but tensor has no dimensions")
     return view(input, *shape[:at], *infer_size(integers(sizes, "sizes", "unflatten"), shape[at]), *shape[at + 1:])
 
 

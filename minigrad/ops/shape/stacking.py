@@ -277,7 +277,7 @@ def unpack_tensors(function, tensors):
 
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The tensors expanded to their common shape, as views. Mirrors ``torch.broadcast_tensors``.
+    """The tensors expanded to their common shape, as views; one that has it stays itself. Mirrors ``torch.broadcast_tensors``.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together.
@@ -289,7 +289,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
     if not found:
         return ()
     shape = broadcast_shape([x._meta for x in found])
-    return tuple([expand(x, shape) for x in found])
+    return tuple([x if x._meta.shape == shape else expand(x, shape) for x in found])
 
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:

@@ -274,6 +274,11 @@ def reshape_to(x: TensorBase, shape: tuple):
     return call(UNSAFE_VIEW, (copy, shape))
 
 
+def reshape_temporary(x, shape):
+    """`x`, which the user cannot see and which is row-major, in another shape: the result is no view, as if an op had made it."""
+    return call(UNSAFE_VIEW, (x, shape))
+
+
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """`input` with the dimensions `dim0` and `dim1` swapped; a view. Mirrors ``torch.transpose``.
 

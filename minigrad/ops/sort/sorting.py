@@ -24,7 +24,7 @@ from minigrad.ops.base.rule import INT64, Op, dimension, flag, integer, op, tens
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather
 from minigrad.ops.reduce.extrema import ExtremumRule, ExtremumWithIndex, pick
-from minigrad.ops.shape.views import squeeze, transpose, unsqueeze, view
+from minigrad.ops.shape.views import transpose, unsqueeze, view
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor, ValuesAndIndices
@@ -251,7 +251,7 @@ def run_selection(rule, result, x, *arguments, dim, keepdim):
     at = check_sortable(name, x, dim)
     flag(keepdim, "keepdim", name)
     if x.ndim == 0:
-        return result(*[view(z, ()) for z in call(rule.op, (view(x, (1,)), *arguments, 0, True))])
+        return result(*call(rule.op, (view(x, (1,)), *arguments, 0, False)))
     if x.shape[at] == 0:
         raise OutOfRangeError("MG-E301", f"{name}(): Expected reduction dim {at} to have non-zero size.")
     return result(*call(rule.op, (x, *arguments, at, keepdim)))
@@ -438,7 +438,7 @@ def compute_quantile(name, x, q, dim, keepdim, interpolation, skip_nans):
         raise ShapeError("MG-E206", f"{name}() q values must be in the range [0, 1]")
     at = dimension(0 if dim is None else dim, x.ndim)
     whole = dim is None or x.ndim == 0
-    rows = x.reshape(1, -1) if whole else transpose(unsqueeze(x, -1), at, -1)      # dim moves to the end, size 1 takes its place
+    rows = x.reshape(-1) if whole else transpose(unsqueeze(x, -1), at, -1)      # dim moves to the end, size 1 takes its place
     ordered = sort(rows, -1).values
     nans = (rows.detach() != rows.detach()).sum(-1, keepdim=True)
     n = rows.shape[-1]
@@ -452,11 +452,13 @@ def compute_quantile(name, x, q, dim, keepdim, interpolation, skip_nans):
     if interpolation in ("linear", "midpoint"):
         high = gather(ordered, -1, rank.detach().ceil().to(INT64))
         z = z.lerp(high, rank - low if interpolation == "linear" else 0.5)
-    # The quantiles are along the last dimension. They move to the front, and a single one loses its dimension.
-    if whole:
-        z = view(z, (-1, *[1] * x.ndim)) if keepdim else view(z, (-1,))
-    else:
-        z = transpose(unsqueeze(z, 0), 0, -1)
-        z = squeeze(z, -1)
-        z = z if keepdim else squeeze(z, at + 1)
-    return squeeze(z, 0) if q.ndim == 0 else z
+    # The quantiles are along the last dimension. They move to the front, and a single one loses its dimension. In place, so that
+    # the result is no view.
+    if q.ndim:
+        z.unsqueeze_(0).transpose_(0, -1)
+    z.squeeze_(-1)
+    if not whole:
+        return z if keepdim else z.squeeze_(at + q.ndim)
+    for _ in range(x.ndim if keepdim else 0):
+        z.unsqueeze_(-1)
+    return z

@@ -1,0 +1,138 @@
+"""What random programs of Functions, hooks, modules and odd shapes found: one test each, of minigrad and of PyTorch."""
+
+import copy
+
+import pytest
+import torch
+
+import minigrad as mg
+
+BOTH = pytest.mark.parametrize("m", [mg, torch], ids=["minigrad", "torch"])
+
+# Ops that are made of several, or treat a number as a vector: their results are nobody's views.
+NO_VIEWS = {
+    "quantile": lambda m, x: x.quantile(0.5), "quantiles": lambda m, x: x.quantile(m.tensor([0.25, 0.5]), 1, True),
+    "nanquantile": lambda m, x: x.nanquantile(0.5, 0), "kron": lambda m, x: m.kron(x, x),
+    "gather": lambda m, x: x[0, 0].gather(0, m.tensor(0)), "median": lambda m, x: x[0, 0].median(0)[0],
+    "nanmedian": lambda m, x: x[0, 0].nanmedian(0)[0], "mode": lambda m, x: x[0, 0].mode(0)[0], "kthvalue": lambda m, x: x[0, 0].kthvalue(1)[0],
+    "nll_loss": lambda m, x: m.nn.functional.nll_loss(x[0], m.tensor(1), reduction="none"),
+    "sum_to_size": lambda m, x: x[0].sum_to_size(1), "diff": lambda m, x: x.diff(n=0),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("op", NO_VIEWS.values(), ids=NO_VIEWS)
+def test_the_result_is_no_view(op, m):
+    """A view that was made under no_grad may not be written to with a gradient, and none may be detached in place."""
+    factor = m.tensor(2.0, requires_grad=True)
+    with m.no_grad():
+        y = op(m, m.tensor([[1.0, 2.0, 3.0], [5.0, 4.0, 6.0]]))
+    y.mul_(factor)
+    x = m.tensor([[1.0, 2.0, 3.0], [5.0, 4.0, 6.0]], requires_grad=True)
+    z = op(m, x)
+    assert not z._is_view() and z.requires_grad and y.tolist() == (z * 2).tolist()
+    z.detach_().zero_()
+    assert not z.requires_grad and x.sum().item() == 21
+
+
+@BOTH
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (1, 1), (2, 3, 4)])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_shapes_of_quantiles(shape, keepdim, m):
+    x = m.arange(float(torch.Size(shape).numel())).reshape(shape)
+    ones = (1,) * len(shape) if keepdim else ()
+    assert x.quantile(0.5, keepdim=keepdim).shape == ones and x.quantile(m.tensor([0.1, 0.2]), keepdim=keepdim).shape == (2, *ones)
+    for dim in range(len(shape)):
+        left = shape[:dim] + ((1,) if keepdim else ()) + shape[dim + 1:]
+        assert x.quantile(0.5, dim, keepdim).shape == left and x.quantile(m.tensor([0.1, 0.2]), dim, keepdim).shape == (2, *left)
+
+
+@BOTH
+def test_covariance_of_one_variable_is_a_number(m):
+    x = m.tensor([[1.0, 2.0, 4.0]], requires_grad=True)
+    assert m.cov(x).shape == () and m.corrcoef(x).tolist() == 1 and m.cov(m.ones(1, 1), correction=0).shape == ()
+    m.cov(x).backward()
+    assert x.grad.shape == (1, 3)
+
+
+@BOTH
+def test_tensors_of_the_common_shape_stay_themselves(m):
+    x, y = m.ones(2, 3), m.ones(3)
+    first, second = m.broadcast_tensors(x, y)
+    assert first is x and second._is_view()
+
+
+@BOTH
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_an_empty_batch_leaves_the_running_statistics(momentum, m):
+    layer = m.nn.BatchNorm1d(2, momentum=momentum)
+    layer(m.ones(3, 2))
+    before = layer.running_mean.tolist(), layer.running_var.tolist()
+    x = m.ones(0, 2, requires_grad=True)
+    layer(x).sum().backward()
+    assert (layer.running_mean.tolist(), layer.running_var.tolist()) == before and layer.num_batches_tracked.item() == 2
+    assert x.grad.shape == (0, 2) and layer.weight.grad.tolist() == [0, 0]
+    layer.eval()
+    assert layer(m.ones(0, 2)).shape == (0, 2) and m.nn.BatchNorm2d(3)(m.ones(2, 3, 0, 4)).shape == (2, 3, 0, 4)
+
+
+@BOTH
+def test_copies_of_parameters_have_no_gradient(m):
+    """tensor_surface/H-04: that of a plain tensor has one."""
+    p, x = m.nn.Parameter(m.ones(2)), m.ones(2, requires_grad=True)
+    p.grad, x.grad = m.ones(2), m.ones(2)
+    layer = m.nn.Linear(2, 1)
+    layer(m.ones(2)).backward()
+    assert copy.deepcopy(p).grad is None and copy.deepcopy(x).grad.tolist() == [1, 1]
+    assert copy.deepcopy(layer).weight.grad is None and layer.weight.grad is not None
+
+
+@BOTH
+def test_deepcopy_keeps_the_strides_of_what_has_no_gaps(m):
+    assert copy.deepcopy(m.arange(6).reshape(2, 3).T * 2).stride() == (1, 3)
+
+
+@BOTH
+def test_rrelu_at_zero_and_nan(m):
+    """It draws a slope for 0 too, and none for nan."""
+    x = m.tensor([0.0, float("nan"), 1.0, -1.0], requires_grad=True)
+    y = m.nn.functional.rrelu(x, 0.5, 0.75, training=True)
+    y.backward(m.ones(4))
+    assert 0.5 <= x.grad[0] < 0.75 and x.grad[1:3].tolist() == [1, 1] and y[3] == -x.grad[3]
+
+
+def test_random_numbers_of_rrelu():
+    for kind in ("float32", "float64"):
+        found = []
+        for m in (mg, torch):
+            m.manual_seed(5)
+            x = m.randn(4, 5, dtype=getattr(m, kind))
+            found.append(m.nn.functional.rrelu(x, training=True).tolist())
+        assert mg.allclose(mg.tensor(found[0]), mg.tensor(found[1]))
+
+
+@BOTH
+def test_a_number_has_no_dimension_to_split(m):
+    with pytest.raises(RuntimeError, match="Dimension specified as 0 but tensor has no dimensions"):
+        m.tensor(1.0).unflatten(0, (1, -1))
+
+
+@BOTH
+@pytest.mark.parametrize("op", [lambda m, x: x.sort(0)[0], lambda m, x: x.gather(0, m.tensor([1, 0]))], ids=["sort", "gather"])
+def test_indices_that_an_unpack_hook_made_floating(op, m):
+    """differences/K-03"""
+    x = m.tensor([2.0, 1.0], dtype=m.float64, requires_grad=True)
+    with m.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.to(m.float64)):
+        y = op(m, x)
+    with pytest.raises(RuntimeError):
+        y.sum().backward()
+
+
+@BOTH
+def test_samplers_of_nothing(m):
+    data = m.utils.data
+    with pytest.raises(ValueError, match="num_samples should be a positive integer value, but got num_samples=0"):
+        data.RandomSampler([])
+    with pytest.raises(ValueError, match="num_samples=0"):
+        data.DataLoader([], shuffle=True)
+    assert list(data.DataLoader([])) == []
