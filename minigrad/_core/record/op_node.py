@@ -60,7 +60,6 @@ from minigrad._core.graph.switches import switches as _switches
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.primitive import MOST_NEEDED as _MOST_NEEDED
 from minigrad._core.record.primitive import Plan, Source, use_node_class
-from minigrad.errors import MinigradError
 
 SHAPE = cython.declare(cython.int, Source.SHAPE)
 BY_COLUMNS = cython.declare(cython.int, Source.BY_COLUMNS)
@@ -187,7 +186,7 @@ class OpNode(Node):
 
     def explain_error(self, error):
         """If an unpack hook returned a tensor of another shape or dtype, say that this is why the formula failed."""
-        if not isinstance(error, Exception) or isinstance(error, MinigradError):
+        if not isinstance(error, Exception):
             return error
         for slot in range(cython.cast(Plan, self.plan).saved):
             held = self.saved_in(slot)

@@ -92,7 +92,7 @@ def pack_tensor(tensor, pack, unpack, output, state, shown=None):
         state.grad_enabled = grad_enabled
     if tensor.version() != version:
         raise AutogradError(
-            "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+            "MG-E127", "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
             "be modified by in-place operations as this can lead to unexpected side-effects.",
             fix="clone() the tensor in the hook and write to the clone: the user computes with the tensor itself")
     if switches.recording:
