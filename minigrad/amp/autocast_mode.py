@@ -35,7 +35,7 @@ __all__ = ["autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_aut
 
 # The names of ops (minigrad/ops) and of functions that are made of several.
 LOWER = frozenset((
-    "addbmm", "addmm", "addmm_scaled", "baddbmm", "bmm", "conv", "convolution", "linear", "matmul", "mm",
+    "addbmm", "addmm", "addmm_scaled", "baddbmm", "bmm", "conv", "convolution", "linear", "matmul", "mm", "_prelu_kernel",
     "scaled_dot_product_attention", "vecdot"))
 LOSSES = frozenset((
     "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss", "hinge_embedding_loss", "huber_loss",
