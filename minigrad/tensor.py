@@ -436,7 +436,8 @@ class Tensor(Conversions, metaclass=Checked):
                                 "protocol at the moment.", node=self.grad_fn.name(), fix="copy.deepcopy(x.detach())")
         if id(self) in memo:
             return memo[id(self)]
-        out = new_tensor(type(self), self._meta.backend.kernels.copy(self._array), self.requires_grad, self.device)
+        out = new_tensor(type(self), self._meta.backend.kernels.copy_with_layout(self._array, self._array), self.requires_grad,
+                         self.device)
         memo[id(self)] = out
         import copy  # who calls this method has loaded it
         attributes = attributes_of(self)

@@ -58,6 +58,11 @@ class Parameter(Tensor):
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return tensor_str(self, "Parameter containing:\ntensor(")
 
+    def __deepcopy__(self, memo: Any) -> Self:
+        out = super().__deepcopy__(memo)
+        out.grad = None         # as in PyTorch, where only the copy of a plain tensor has a gradient
+        return out
+
 
 class Buffer(Tensor):
     """A tensor that becomes a buffer of a `Module` when it is assigned: part of the state, but not a parameter.

@@ -10,10 +10,11 @@ from __future__ import annotations
 # (the results of ops have no types inside the package)
 from typing import TYPE_CHECKING
 
-from minigrad.creation import zeros_like
+from minigrad.creation import empty, ones_like, zeros_like
+from minigrad.dtypes import float64
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.nn.functional._piecewise import apply_formula, leaky_relu
-from minigrad.ops import clamp_min, cumprod, where
+from minigrad.ops import clamp_min, cumprod
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import flag, real, tensor_argument
 from minigrad.ops.nn import pooling
@@ -92,8 +93,10 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
         raise ArgumentError("MG-E332", f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
-    slope = zeros_like(input).detach().uniform_(lower, upper)
-    return apply_formula("rrelu", lambda x: where(x >= 0, x, x * slope), input, inplace)
+    slope, below = ones_like(input).detach(), input.detach() <= 0
+    if not input.is_meta:       # as in PyTorch, a float64 is drawn for each element that needs one
+        slope[below] = empty(int(below.sum().item()), dtype=float64, device=input.device).uniform_(lower, upper).to(input.dtype)
+    return apply_formula("rrelu", lambda x: x * slope, input, inplace)
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:

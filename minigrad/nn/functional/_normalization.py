@@ -244,7 +244,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
             raise ArgumentError("MG-E332", f"{name} must be defined in evaluation mode")
         if value is not None and value.numel() != channels:
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
-    if count and has_rule(input, weight, bias):
+    if not count:       # nothing to normalize, and no statistics that could be kept
+        return scale_and_shift(input * 1, per_channel(weight, input), per_channel(bias, input))
+    if has_rule(input, weight, bias):
         if training:
             z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))   # pyright: ignore
             with no_grad():

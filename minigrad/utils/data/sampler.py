@@ -77,7 +77,7 @@ class RandomSampler(Sampler):
         generator (Generator, optional): the generator of the random numbers.
 
     Raises:
-        ValueError: `num_samples` is not a positive int.
+        ValueError: `num_samples` is not a positive int, or there are no samples.
         TypeError: `replacement` is not a bool.
 
     >>> sorted(mg.utils.data.RandomSampler("abc"))
@@ -91,8 +91,7 @@ class RandomSampler(Sampler):
         self.generator = generator
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
-        if num_samples is not None:
-            check_positive("num_samples", num_samples)
+        check_positive("num_samples", self.num_samples)
 
     @property
     def num_samples(self):
