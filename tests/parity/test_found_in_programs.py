@@ -136,3 +136,23 @@ def test_samplers_of_nothing(m):
     with pytest.raises(ValueError, match="num_samples=0"):
         data.DataLoader([], shuffle=True)
     assert list(data.DataLoader([])) == []
+
+
+COMPLEX = {
+    **{name: (lambda m, x, y, name=name: getattr(m.nn.functional, name)(x, y)) for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "hinge_embedding_loss")},
+    "clamp_min": lambda m, x, y: x.real.clamp_min(1j), "clamp_max": lambda m, x, y: m.clamp_max(x, y),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("op", COMPLEX.values(), ids=COMPLEX)
+def test_complex_numbers_have_no_order(op, m):
+    """differences/A-12"""
+    x = m.tensor([1 + 2j, 3.0])
+    with pytest.raises(RuntimeError, match="not implemented for|not supported for complex|no order"):
+        op(m, x, m.ones(2))
+
+
+def test_errors_do_not_name_an_empty_function():
+    with pytest.raises(TypeError, match="^argument 'dim' must be int, not str"):
+        mg.ones(2).cumsum("a")

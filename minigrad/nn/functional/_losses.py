@@ -62,9 +62,11 @@ def apply_weight(name, loss, input, weight):
 
 
 def check_differentiable(name, *tensors):
-    """Raise if all tensors have integer dtypes."""
-    if not any([x.dtype.differentiable for x in tensors]):
-        raise AutogradNotImplementedError("MG-E203", f'"{name}" not implemented for {tensors[0].dtype.name}', fix="input.float()")
+    """Raise if all tensors have integer dtypes, or one is complex."""
+    unfit = [x for x in tensors if x.dtype.is_complex]
+    if unfit or not any([x.dtype.differentiable for x in tensors]):
+        raise AutogradNotImplementedError("MG-E203", f'"{name}" not implemented for {(unfit or tensors)[0].dtype.name}',
+                                          fix="compute with its abs(), or its real part" if unfit else "input.float()")
 
 
 def cast_loss(name, loss, like):

@@ -452,7 +452,8 @@ def wrong_type(function, name, expected, value, code="MG-E201"):
     fix = None
     if isinstance(value, TensorBase):
         fix = "x.detach(), if it is a constant: there is no derivative with respect to it" if value.requires_grad else "x.item()"
-    return TensorTypeError(code, f"{function}(): argument '{name}' must be {expected}, not {type(value).__name__}", fix=fix)
+    where = f"{function}(): " if function else ""
+    return TensorTypeError(code, f"{where}argument '{name}' must be {expected}, not {type(value).__name__}", fix=fix)
 
 
 def truth(value, name, function):

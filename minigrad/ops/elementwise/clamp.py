@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
+from minigrad.errors import DtypeError
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import NUMBERS, Elementwise, op, real, tensor_error
 from minigrad.ops.elementwise.selection import promote_tensors, where
@@ -123,6 +124,8 @@ def choose_limit_op(function, rule, scalar_rule, x, y):
     if not isinstance(y, (TensorBase, *NUMBERS)):
         raise tensor_error(function, y, function[-3:], 2)
     wide, z = promote_tensors(function, x, x, y)
+    if wide.dtype.is_complex:
+        raise DtypeError("MG-E203", "clamp is not supported for complex types")
     return (rule.op, (wide, z)) if isinstance(y, TensorBase) else (scalar_rule.op, (wide, y))
 
 

@@ -428,7 +428,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, re
         return sum(squares) / sum(weight) if reduction == "mean" else reduce_loss(squares, reduction)
     if input.dtype is not target.dtype:
         input, target = promote_tensors("mse_loss", input, input, target)
-    if not input.dtype.differentiable:
+    if not input.dtype.is_floating_point:
         raise AutogradNotImplementedError("MG-E203", f"mse_loss() is not implemented for {input.dtype.name}", fix="x.float()")
     if input.shape != target.shape:
         input, target = input.expand(shape), target.expand(shape)

@@ -22,7 +22,7 @@ from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum
 from minigrad.ops.shape.cat_split import cat, narrow
 from minigrad.ops.shape.clone_cast import cast, clone
-from minigrad.ops.shape.views import as_shape, reshape_temporary, view
+from minigrad.ops.shape.views import as_shape, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -257,4 +257,5 @@ def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     if not target:
         return total(input)
     dims = [d for d in range(len(shape)) if d < missing or target[d - missing] == 1 != shape[d]]
-    return reshape_temporary(total(input, dims, True), target) if dims else input
+    z = total(input, dims, True) if dims else input
+    return view(z, target) if missing else z
