@@ -113,7 +113,7 @@ def test_random_numbers_of_rrelu():
 
 @BOTH
 def test_a_number_has_no_dimension_to_split(m):
-    with pytest.raises(RuntimeError, match="Dimension specified as 0 but tensor has no dimensions"):
+    with pytest.raises(RuntimeError, match=r"Dimension specified as 0 but tensor has no dimensions"):
         m.tensor(1.0).unflatten(0, (1, -1))
 
 
@@ -149,10 +149,30 @@ COMPLEX = {
 def test_complex_numbers_have_no_order(op, m):
     """differences/A-12"""
     x = m.tensor([1 + 2j, 3.0])
-    with pytest.raises(RuntimeError, match="not implemented for|not supported for complex|no order"):
+    with pytest.raises(RuntimeError, match=r"not implemented for|not supported for complex|no order"):
         op(m, x, m.ones(2))
 
 
 def test_errors_do_not_name_an_empty_function():
-    with pytest.raises(TypeError, match="^argument 'dim' must be int, not str"):
+    with pytest.raises(TypeError, match=r"^argument 'dim' must be int, not str"):
         mg.ones(2).cumsum("a")
+
+
+@BOTH
+def test_a_state_dict_of_version_1_has_no_number_of_batches(m):
+    """A plain dict has no version: it may be that old. One of a module of today has to be complete."""
+    layer = m.nn.Sequential(m.nn.BatchNorm1d(2))
+    layer(m.ones(3, 2))
+    state = layer.state_dict()
+    del state["0.num_batches_tracked"]
+    for assign in (False, True):
+        assert not layer.load_state_dict(dict(state), assign=assign).missing_keys and layer[0].num_batches_tracked == 1
+    with pytest.raises(RuntimeError, match="num_batches_tracked"):
+        layer.load_state_dict(state)
+    assert layer.load_state_dict({}, strict=False).missing_keys == ["0.weight", "0.bias", "0.running_mean", "0.running_var"]
+
+
+@BOTH
+def test_a_parameter_that_is_none_is_not_got(m):
+    with pytest.raises(AttributeError, match=r"`bias` is not an nn.Parameter"):
+        m.nn.Linear(2, 2, bias=False).get_parameter("bias")

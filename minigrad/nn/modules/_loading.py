@@ -1,6 +1,6 @@
 """Loading a state dict: either all of it fits, or nothing is loaded.
 
-    1. pre-hooks of all modules may change a copy of the state dict
+    1. pre-hooks of all modules may change a copy of the state dict, and a module may complete one of an older format
     2. every entry is compared with the module; problems are collected, and nothing is written
     3. the values are copied or assigned
     4. post-hooks of all modules, innermost first, may change the lists of missing and unexpected keys
@@ -79,6 +79,7 @@ def load_state_dict(module: Module, state_dict: Mapping[str, Any], strict: bool 
     for prefix, each in modules:
         for hook in each._load_state_dict_pre_hooks.values():
             hook(each, state, prefix, local_metadata(each, state_dict, prefix), strict, *keys, problems)
+        each._complete_state_dict(state, prefix, (getattr(state_dict, "_metadata", None) or {}).get(prefix[:-1], {}).get("version"))
     custom = [(prefix, each) for prefix, each in modules if overrides_loading(each)]
     ordinary = [pair for pair in modules if pair not in custom] if custom else modules
     own = {key: place for prefix, each in ordinary for key, place in own_entries(each, prefix)}
@@ -124,6 +125,10 @@ def _load_from_state_dict(module, state_dict, prefix, local_metadata, strict, mi
             error_msgs.extend(problems)
             if not problems:
                 load_entry(*place, state_dict[key], local_metadata.get("assign_to_params_buffers", False))
+
+
+def _complete_state_dict(module, state_dict, prefix, version):
+    """Add the entries that this module did not have yet in the format `version`; None: nobody knows which it is."""
 
 
 def belongs(key, prefix, module):

@@ -211,6 +211,8 @@ def get_parameter(root: Module, target: str) -> Parameter:
     module = root.get_submodule(path)
     if name not in module._parameters:
         raise AttributeError(f"{type(module).__name__} has no attribute `{name}` that is a parameter")
+    if module._parameters[name] is None:
+        raise AttributeError(f"`{name}` is not an nn.Parameter")
     return module._parameters[name]
 
 

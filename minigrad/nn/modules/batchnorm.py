@@ -59,6 +59,10 @@ class _NormBase(Module):
         self.reset_running_stats()
         reset(self)
 
+    def _complete_state_dict(self, state_dict, prefix, version):
+        if (version or 1) < 2 and self.num_batches_tracked is not None:
+            state_dict.setdefault(prefix + "num_batches_tracked", self.num_batches_tracked)
+
     def _check_input_dim(self, input):
         """Raise unless the number of dimensions of the input is one of `dims`."""
         if not self.dims:

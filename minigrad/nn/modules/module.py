@@ -361,6 +361,7 @@ class Module:
     _register_state_dict_hook = _state._register_state_dict_hook
     _register_load_state_dict_pre_hook = _state._register_load_state_dict_pre_hook
     _save_to_state_dict, _load_from_state_dict = _state._save_to_state_dict, _loading._load_from_state_dict
+    _complete_state_dict = _loading._complete_state_dict
 
     # ---- modes ----------------------------------------------------------------------------------------------
 
