@@ -43,10 +43,10 @@ INTERPRETED = {"__init__", "capi", "locks", "method_checks", "ownership", "priva
 # The files of rules that are compiled: what small networks run, and what checks many arguments before a short kernel (a gather of
 # 64 numbers takes 2.4 us compiled, 5.5 us interpreted). The others mostly call NumPy and the core, and gain little.
 OFTEN = {"activation", "arithmetic", "averaging", "broadcasting", "cat_split", "clone_cast", "comparison", "contractions",
-         "convolution", "convolution_checks", "counting", "einsum", "extrema", "functions", "getitem", "indexing", "inplace", "inplace_pairs",
-         "interpolation", "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding", "pointwise", "pooling",
-         "precision", "predicates", "products", "reduction", "repeating", "reshaping", "rule", "scattering", "searching",
-         "selection", "sorting", "strided", "unique", "variance", "views"}
+         "convolution", "convolution_checks", "counting", "einsum", "extrema", "functions", "getitem", "indexing", "inplace",
+         "inplace_pairs", "interpolation", "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding",
+         "pointwise", "pooling", "precision", "predicates", "products", "reduction", "repeating", "reshaping", "rule",
+         "scattering", "searching", "selection", "sorting", "strided", "unique", "variance", "views"}
 
 # What is compiled of the functions that make tensors: it takes half as long as interpreted.
 SURFACE = ("creation/_arrays", "creation/_filled", "creation/_from_data", "creation/_grids", "creation/_options",

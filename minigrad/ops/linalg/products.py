@@ -226,7 +226,7 @@ class Lerp(LerpScalar):
     """z = x + w (y - x)"""
 
     inputs = 3
-    write = None
+    write = None        # pyright: ignore[reportAssignmentType]  (the kernel is for a number)
 
     def forward(k, x, y, w):
         like, x, y, w = x, to_wide(k, x), to_wide(k, y), to_wide(k, w)
