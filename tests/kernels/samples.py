@@ -429,6 +429,8 @@ sample("index", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, [np.array([0
 for _accumulate in (False, True):
     sample("index_put index_put_", f"{_accumulate}", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y, a=_accumulate: (x,
             [np.array([2, 0])], y, a))
+for _name in ("scatter_add", "index_add", "index_put", "index_put_"):
+    DTYPES[_name] = (*REAL, *COMPLEX)
 
 # ---- order -----------------------------------------------------------------------------------------------------
 for _shape, _dims in (((5,), (0,)), ((2, 3), (1,)), ((2, 3), ()), ((), ()), ((3, 0), (1,)), ((60, 50), (0, 1)), ((2, 3), (0, 0))):

@@ -29,14 +29,15 @@ cnp.import_array()
 
 cdef Py_ssize_t CROWD = numpy_ref.precision.CROWD
 
-ctypedef fused unit:        # elements are moved by their size; those of the last four types can also be added
+ctypedef fused unit:        # elements are moved by their size; all but those of the first two types can also be added
     cnp.uint8_t
     cnp.uint16_t
-    double complex
     cnp.int32_t
     cnp.int64_t
     float
     double
+    float complex
+    double complex
 
 cdef struct Walk:
     int nd
@@ -129,6 +130,8 @@ cdef bint run(const Walk *w, ndarray x, char *to, const char *source, const char
             return walk_from(w, 0, <float *>to, <const float *>source, at)
         if type_ == NPY_FLOAT64:
             return walk_from(w, 0, <double *>to, <const double *>source, at)
+        if type_ == cnp.NPY_COMPLEX64 and w.adds:
+            return walk_from(w, 0, <float complex *>to, <const float complex *>source, at)
         if item == 8:
             return walk_from(w, 0, <cnp.int64_t *>to, <const cnp.int64_t *>source, at)
         if item == 4:
@@ -143,16 +146,17 @@ cdef bint run(const Walk *w, ndarray x, char *to, const char *source, const char
 cdef bint addable(ndarray x) noexcept:
     """Whether numbers can be added to elements of x."""
     cdef int type_ = typenum(x)
-    return type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64 or type_ == cnp.NPY_INT32
+    return (type_ == NPY_FLOAT32 or type_ == NPY_FLOAT64 or type_ == cnp.NPY_INT64 or type_ == cnp.NPY_INT32
+            or type_ == cnp.NPY_COMPLEX64 or type_ == cnp.NPY_COMPLEX128)
 
 
 cdef bint crowded(ndarray x, npy_intp n) noexcept:
     """Whether the sums of `n` numbers that are added to elements of x would lose digits, and are made in float64."""
-    return typenum(x) == NPY_FLOAT32 and n > CROWD * size(x)
+    return (typenum(x) == NPY_FLOAT32 or typenum(x) == cnp.NPY_COMPLEX64) and n > CROWD * size(x)
 
 
 cdef object as_double(object x):
-    return cnp.PyArray_Cast(<ndarray>x, NPY_FLOAT64)
+    return cnp.PyArray_Cast(<ndarray>x, NPY_FLOAT64 if typenum(<ndarray>x) == NPY_FLOAT32 else cnp.NPY_COMPLEX128)
 
 
 # ---- gather and scatter -----------------------------------------------------------------------------------
@@ -206,7 +210,7 @@ cdef object written(object x, int dim, object index, object y, bint adds):
         return None
     if adds and crowded(<ndarray>x, size(<ndarray>index)):
         z = written(as_double(x), dim, index, as_double(y), True)
-        return None if z is None else cnp.PyArray_Cast(z, NPY_FLOAT32)
+        return None if z is None else cnp.PyArray_Cast(z, typenum(<ndarray>x))
     for i in range(w.nd):
         w.source[i] = 0
     if ndim(<ndarray>y) or adds:
