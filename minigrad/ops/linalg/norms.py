@@ -126,31 +126,28 @@ class Dist(Op):
 
 @op("cdist")
 class Cdist(Op):
-    """z[i, j] = (Σ |x[i] - y[j]|^p)^(1/p), for rows, and x[i] - y[j]"""
+    """z[i, j] = (Σ |x[i] - y[j]|^p)^(1/p), for rows"""
 
     inputs = 2
-    outputs = ("z", "apart")
-    hidden = ("apart",)
     torch_names = {"x": "x1", "y": "x2", "z": "result"}
 
     def forward(k, x, y, p):
         d = k.sub(k.unsqueeze(to_wide(k, x), x.ndim - 1), k.unsqueeze(to_wide(k, y), y.ndim - 2))
-        return round_to(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x), d
+        return round_to(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x)
 
-    def vjp(g, needs, x, y, z, apart, p):
+    @in_float32
+    def vjp(g, needs, x, y, z, p):
+        apart = unsqueeze(x, -2) - unsqueeze(y, -3)
         dims = (apart.ndim - 1,)
-        each: Any = None
-        if g[0] is not None:
-            each = expand_reduced(g[0], apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
-        if g[1] is not None:
-            each = g[1] if each is None else each + g[1]
-        return cast(total(each, -2), x.dtype) if needs[0] else None, cast(-total(each, -3), y.dtype) if needs[1] else None
+        each: Any = expand_reduced(g, apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
+        return total(each, -2) if needs[0] else None, -total(each, -3) if needs[1] else None
 
-    def jvp(ts, x, y, z, apart, p):
+    @in_float32
+    def jvp(ts, x, y, z, p):
         tx, ty = ts
         t = difference(None if tx is None else unsqueeze(tx, -2), None if ty is None else unsqueeze(ty, -3))
-        t = expand(t, apart.shape)
-        return cast(norm_tangent(t, apart, z, p, (apart.ndim - 1,)), z.dtype), cast(t, apart.dtype)
+        apart = unsqueeze(x, -2) - unsqueeze(y, -3)
+        return norm_tangent(expand(t, apart.shape), apart, z, p, (apart.ndim - 1,))
 
 
 def difference(x, y) -> Any:
@@ -478,7 +475,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         broadcast_shape([unsqueeze(x, at).detach()._meta for x, at in ((x1, -2), (x2, -3))])
     if not (current().grad_enabled and (x1.requires_grad or x2.requires_grad)):
         return distances_in_parts(x1, x2, power)
-    return call(Cdist.op, (x1, x2, power))[0]
+    return call(Cdist.op, (x1, x2, power))
 
 
 def distances_in_parts(x, y, power):
@@ -487,5 +484,5 @@ def distances_in_parts(x, y, power):
     of_a_row = max(x.numel() // max(rows, 1) * y.shape[-2], y.numel())
     some = max(DIFFERENCES // max(of_a_row, 1), 1)
     if some >= rows:
-        return call(Cdist.op, (x, y, power))[0]
-    return cat([call(Cdist.op, (narrow(x, -2, i, min(some, rows - i)), y, power))[0] for i in range(0, rows, some)], -2)
+        return call(Cdist.op, (x, y, power))
+    return cat([call(Cdist.op, (narrow(x, -2, i, min(some, rows - i)), y, power)) for i in range(0, rows, some)], -2)
