@@ -210,6 +210,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "matmul": ("x, y", "matrix product of the last two dimensions, both at least 2-d, batches broadcast"),
     "addmm": ("b, x, y", "b + x y for matrices; b broadcasts"),
     "dot": ("x, y", "inner product of two vectors"),
+    "distances": ("x, y", "Euclidean distances between the rows of matrices of floats, or of batches of them that broadcast"),
     # decompositions of matrices; where a matrix has none, z is nan and info (int32) is not 0
     "det": ("x", "determinant"),
     "slogdet": ("x", "(its sign, log of its absolute value)"),

@@ -336,6 +336,10 @@ for _a, _b in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2
                ((70, 40), (40, 90))]:
     sample("matmul", f"{_a} {_b}", _a, _b, dtypes=(*FLOATS, "int64", *COMPLEX))
 sample("matmul", "special", ((4, 3), "special"), ((3, 5), "special"))
+for _a, _b in [((3, 2), (5, 2)), ((5, 7), (130, 7)), ((1, 600), (2, 600)), ((2, 3, 4), (2, 5, 4)), ((2, 3, 4), (5, 4)), ((3, 4), (2, 5, 4)),
+               ((0, 4), (2, 4)), ((3, 4), (0, 4)), ((3, 0), (2, 0)), ((2, 1, 3, 2), (4, 5, 2))]:
+    for _kind in ("any", "special"):
+        sample("distances", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
 sample("dot", "special", ((6,), "special"), ((6,), "special"))
 for _bias in ((4,), (2, 4), (1, 4), (2, 1), (), (1,)):
     sample("addmm", f"{_bias}", _bias, (2, 3), (3, 4), dtypes=FLOATS)

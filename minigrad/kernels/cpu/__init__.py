@@ -21,7 +21,7 @@
     extrema.pyx       largest and smallest elements, and their positions
     scans.pyx         running sums and products
     ordering.pyx      sorting, flips
-    linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS
+    linear.pyx        matrix products: small ones by the loops of products.h, others by BLAS; distances (pairs.h)
     convolution.pyx   convolution, by the loops of convolution.h and tiles.h or as matrix products
     pooling.pyx       maxima over windows, by the loops of pooling.h and maxima.h; resampling
     normalization.pyx batch normalisation; the loops are in channels.h

@@ -33,6 +33,11 @@ cdef extern from "products.h" nogil:
     void add_row_f32 "mg_add_row_f32"(void *, const void *, Py_ssize_t, Py_ssize_t)
     void add_row_f64 "mg_add_row_f64"(void *, const void *, Py_ssize_t, Py_ssize_t)
 
+cdef extern from "pairs.h" nogil:
+    void distances_f32 "mg_distances_f32"(const float *, const float *, float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    void distances_f64 "mg_distances_f64"(const double *, const double *, double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    Py_ssize_t MG_PAIR_COLUMNS
+
 # Numbers of multiplications
 cdef enum:
     FEW = 1 << 13       # up to here, calling BLAS takes longer than any of our loops
@@ -230,3 +235,38 @@ cdef object inner_product(object x, object y):
 def dot(x, y):
     z = inner_product(x, y)
     return numpy_ref.dot(x, y) if z is None else z
+
+
+def distances(x, y):
+    cdef int kind = easy(x), nd, i
+    cdef npy_intp shape[MOST_DIMS]
+    cdef npy_intp n, m, d, k, item
+    cdef ndarray z, turned
+    if kind < 0 or easy(y) != kind or ndim(<ndarray>x) < 2 or ndim(<ndarray>y) != ndim(<ndarray>x) \
+            or not same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x) - 2) or size(<ndarray>x) == 0 \
+            or dims(<ndarray>y)[ndim(<ndarray>y) - 1] != dims(<ndarray>x)[ndim(<ndarray>x) - 1]:
+        return numpy_ref.distances(x, y)
+    nd = ndim(<ndarray>x)
+    n, m, d = dims(<ndarray>x)[nd - 2], dims(<ndarray>y)[nd - 2], dims(<ndarray>x)[nd - 1]
+    for i in range(nd - 1):
+        shape[i] = dims(<ndarray>x)[i]
+    shape[nd - 1] = m
+    z = fresh(nd, shape, typenum(<ndarray>x))
+    k = elements(shape, nd - 2)
+    shape[0], shape[1], item = d, MG_PAIR_COLUMNS, item_size(kind)
+    turned = fresh(2, shape, typenum(<ndarray>x))
+    cdef char *p = data(<ndarray>x)
+    cdef char *q = data(<ndarray>y)
+    cdef char *r = data(z)
+    cdef char *room = data(turned)
+    with nogil:
+        while k > 0:
+            if kind == 0:
+                distances_f32(<float *>p, <float *>q, <float *>r, <float *>room, n, m, d)
+            else:
+                distances_f64(<double *>p, <double *>q, <double *>r, <double *>room, n, m, d)
+            p += n * d * item
+            q += m * d * item
+            r += n * m * item
+            k -= 1
+    return z

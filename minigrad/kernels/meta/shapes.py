@@ -126,6 +126,10 @@ def addmm(b, x, y):
     return shape, dtype
 
 
+def distances(x, y):
+    return (*np.broadcast_shapes(batch(x), batch(y)), x.shape[-2], y.shape[-2]), x.dtype
+
+
 def arg_extremum(x, dim, keepdim):
     return reduced(x.shape, range(x.ndim) if dim is None else (dim,), keepdim), INT64
 
@@ -232,7 +236,7 @@ RULES = {
     "argmax": arg_extremum, "argmin": arg_extremum,
     "var": lambda x, dims, correction, keepdim: (reduced(x.shape, dims, keepdim), to_real(x)),
     "recurrence": lambda x, y, dim, reverse: (y.shape, y.dtype),
-    "matmul": matmul, "addmm": addmm, "dot": lambda x, y: ((), x.dtype),
+    "matmul": matmul, "addmm": addmm, "dot": lambda x, y: ((), x.dtype), "distances": distances,
     # decompositions
     "det": lambda x: (batch(x), x.dtype),
     "slogdet": lambda x: [(batch(x), x.dtype), (batch(x), to_real(x))],

@@ -45,7 +45,7 @@ FILES = {
     "linalg":
         "cholesky cofactors det eig eigh eigvals eigvalsh inv lu lu_rows matrix_exp qr slogdet solve solve_triangular svd "
         "svdvals",
-    "linear": "addmm dot matmul",
+    "linear": "addmm distances dot matmul",
     "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
     "ordering": "argsort cumextremum flip median mode nonzero searchsorted topk",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation poisson uniform",

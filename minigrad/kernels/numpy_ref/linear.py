@@ -4,7 +4,9 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import quiet
 
-__all__ = ["addmm", "dot", "matmul"]
+__all__ = ["addmm", "distances", "dot", "matmul"]
+
+DIFFERENCES = 1 << 17       # numbers that `distances` subtracts together, so that they stay in the cache
 
 
 @quiet
@@ -17,6 +19,14 @@ def addmm(b, x, y):
     z = np.matmul(x, y)
     np.add(z, b, out=z)
     return z
+
+
+@quiet
+def distances(x, y):
+    """sqrt Σ (x[i, k] - y[j, k])² over k, for all i and j."""
+    rows = max(DIFFERENCES // max(y.size, 1), 1)
+    parts = [x[..., i:i + rows, None, :] - y[..., None, :, :] for i in range(0, max(x.shape[-2], 1), rows)]
+    return np.concatenate([np.sqrt(np.sum(d * d, -1)) for d in parts], -2)
 
 
 @quiet

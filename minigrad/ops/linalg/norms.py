@@ -132,7 +132,10 @@ class Cdist(Op):
     torch_names = {"x": "x1", "y": "x2", "z": "result"}
 
     def forward(k, x, y, p):
-        d = k.sub(k.unsqueeze(to_wide(k, x), x.ndim - 1), k.unsqueeze(to_wide(k, y), y.ndim - 2))
+        wide, other = to_wide(k, x), to_wide(k, y)
+        if p == 2:
+            return round_to(k, k.distances(wide, other), x)
+        d = k.sub(k.unsqueeze(wide, x.ndim - 1), k.unsqueeze(other, y.ndim - 2))
         return round_to(k, length(k, k.abs(d), p, (d.ndim - 1,), False), x)
 
     @in_float32
@@ -473,13 +476,13 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         return total(unsqueeze(x1, -2) - unsqueeze(x2, -3), -1)
     if x1.ndim > 2 or x2.ndim > 2:
         broadcast_shape([unsqueeze(x, at).detach()._meta for x, at in ((x1, -2), (x2, -3))])
-    if not (current().grad_enabled and (x1.requires_grad or x2.requires_grad)):
-        return distances_in_parts(x1, x2, power)
-    return call(Cdist.op, (x1, x2, power))
+    if power == 2 or (current().grad_enabled and (x1.requires_grad or x2.requires_grad)):
+        return call(Cdist.op, (x1, x2, power))
+    return distances_in_parts(x1, x2, power)
 
 
 def distances_in_parts(x, y, power):
-    """cdist without a backward, which alone needs all differences at once: those of some rows of x stay in the cache."""
+    """cdist without a backward: the differences of some rows of x, which stay in the cache."""
     rows = x.shape[-2]
     of_a_row = max(x.numel() // max(rows, 1) * y.shape[-2], y.numel())
     some = max(DIFFERENCES // max(of_a_row, 1), 1)

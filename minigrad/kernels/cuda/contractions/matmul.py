@@ -11,11 +11,13 @@ Read next: ``convolution.py``.
 
 from minigrad.kernels.cuda.contractions.contraction import contract
 from minigrad.kernels.cuda.contractions.vectors import dot, rows_by_vector
+from minigrad.kernels.cuda.elementwise import elementwise
 from minigrad.kernels.cuda.elementwise.elementwise import broadcast_shapes
+from minigrad.kernels.cuda.reductions import reduction
 from minigrad.kernels.cuda.runtime.memory import empty_array
-from minigrad.kernels.cuda.shape.views import expand
+from minigrad.kernels.cuda.shape.views import expand, unsqueeze
 
-__all__ = ["addmm", "dot", "matmul"]
+__all__ = ["addmm", "distances", "dot", "matmul"]
 
 
 def multiply(name, z, x, y, bias=None):
@@ -60,3 +62,8 @@ def addmm(b, x, y):
         raise ValueError(f"addmm: a bias of shape {b.shape} does not fit a product of shape {z.shape}")
     multiply("addmm", z, x, y, expand(b, z.shape))
     return z
+
+
+def distances(x, y):
+    d = elementwise.sub(unsqueeze(x, x.ndim - 1), unsqueeze(y, y.ndim - 2))         # pyright: ignore[reportAttributeAccessIssue]
+    return elementwise.sqrt(reduction.sum(elementwise.mul(d, d), (d.ndim - 1,), False))     # pyright: ignore[reportAttributeAccessIssue]
