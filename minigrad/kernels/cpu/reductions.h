@@ -101,7 +101,7 @@
 #define MG_REDUCTION_LOOP(name, T, suffix)                                                         \
     MG_SIMD static void mg_##name##_##suffix(const void *x, void *z, mg_size outer, mg_size n, mg_size inner, double argument) { \
         const T *p = (const T *)x; T *r = (T *)z;                                                  \
-        if (inner > 1) mg_##name##_columns_##suffix(p, r, outer, n, inner, argument);              \
+        if (inner != 1) mg_##name##_columns_##suffix(p, r, outer, n, inner, argument);             \
         else if (n > MG_SHORT_ROW) for (mg_size o = 0; o < outer; o++) r[o] = mg_##name##_of_##suffix(p + o * n, n, argument); \
         else for (mg_size o = 0; o < outer; o += MG_WIDE) {                                        \
             T turned[MG_SHORT_ROW * MG_WIDE], results[MG_WIDE];                                        \
