@@ -60,12 +60,12 @@ def test_a_short_row_does_not_depend_on_the_other_rows(name, n, dtype):
 def test_few_columns_and_many(n, columns, dtype):
     """Of few columns, several rows are reduced side by side."""
     x = (np.random.default_rng(n).standard_normal((2, n, columns)) * 3 + 10).astype(dtype)
-    wide, tolerance = x.astype(np.longdouble), 8 * np.finfo(dtype).eps
+    wide, tolerance = x.astype(np.longdouble), 1e-6 if dtype == "float32" else 1e-13
     np.testing.assert_allclose(CPU.sum(x, (1,), False), wide.sum(1), rtol=tolerance)
-    np.testing.assert_allclose(CPU.var(x, (1,), 0, False), wide.var(1), rtol=1e3 * tolerance if dtype == "float64" else tolerance)
+    np.testing.assert_allclose(CPU.var(x, (1,), 0, False), wide.var(1), rtol=10 * tolerance)
     np.testing.assert_allclose(CPU.logsumexp(x, (1,), False), np.log(np.exp(wide - 10).sum(1)) + 10, rtol=tolerance)
     signs = np.sign(x - 10) * (1 + (x - 10) / 1000)
-    np.testing.assert_allclose(CPU.prod(signs, (1,), False), signs.astype(np.longdouble).prod(1), rtol=max(tolerance, n * 1e-15))
+    np.testing.assert_allclose(CPU.prod(signs, (1,), False), signs.astype(np.longdouble).prod(1), rtol=10 * tolerance)
 
 
 @pytest.mark.parametrize("axis", [0, 1])

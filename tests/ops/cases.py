@@ -422,7 +422,8 @@ case("quantile", lambda m, x: m.quantile(x, 0.3), (2, 3), numbers="apart", name_
 case("quantile dim", lambda m, x: x.quantile(m.tensor([0.3, 0.9], dtype=m.float64), 1), (2, 4), numbers="apart", name_differs=True)
 case("quantile of q", lambda m, x, q: m.quantile(x, q.abs() / (q.abs() + 1), 0, keepdim=True), (4, 2), (2,), numbers="apart",
      name_differs=True)
-case("nanquantile", lambda m, x: m.nanquantile(x, 0.7, 1, interpolation="midpoint") ** 2, (2, 4), numbers="apart")
+case("nanquantile", lambda m, x: m.nanquantile(x, 0.7, 1, interpolation="midpoint") ** 2, (2, 4), numbers="apart",
+     writes=True)       # it takes away dimensions of its result in place, as in PyTorch
 case("take", lambda m, x: m.take(x, m.tensor([[0, -1], [2, 2]])), (2, 3))
 case("take squared", lambda m, x: x.take(m.tensor([5, 0, 5])) ** 2, (2, 3))
 case("put", lambda m, x, y: m.put(x, m.tensor([1, -1]), y) ** 2, (2, 3), (2,))
