@@ -129,9 +129,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = No
     beta = real(beta, "beta", "smooth_l1_loss")
     if beta < 0:
         raise ArgumentError("MG-E332", "smooth_l1_loss does not support negative values for beta.")
-    check_differentiable("smooth_l1_loss", input, target)
-    if beta == 0:
+    if beta == 0 and (input.dtype.differentiable or target.dtype.differentiable):      # complex numbers too have an absolute value
         return absolute_error(input, target, reduction)
+    check_differentiable("smooth_l1_loss", input, target)
     return call(SmoothL1Loss.op, (*match("smooth_l1_loss", input, target), NUMBER_OF[reduction], beta))
 
 
