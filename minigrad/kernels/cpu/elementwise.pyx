@@ -128,8 +128,9 @@ cdef object loop_over(const mg_unary *loops, object x, str twin):
     return getattr(numpy_ref, twin)(x)
 
 
-cdef object run_unary(mg_unary loop, ndarray x, ndarray z):
-    cdef Py_ssize_t n = size(z), item = cnp.PyArray_ITEMSIZE(z)
+cdef object run_unary(mg_unary loop, ndarray x, ndarray z, int parts=1):
+    """z = loop(x), where each element has `parts` numbers."""
+    cdef Py_ssize_t n = size(z) * parts, item = cnp.PyArray_ITEMSIZE(z) // parts
     cdef char *p = data(x)
     cdef char *r = data(z)
     if n < MG_PARALLEL:
@@ -236,13 +237,11 @@ def pow(x, y):
 
 def neg(x):
     cdef int kind = kind_of(x), parts
-    cdef ndarray z
     if easy(x) < 0:
         parts = easy_parts(x)
         if parts >= 0:              # complex numbers
-            z = fresh_any(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
-            mg_run_unary(mg_unary_loops[MG_U_neg][parts], data(<ndarray>x), data(z), 2 * size(z), item_size(parts), threads)
-            return z
+            return run_unary(mg_unary_loops[MG_U_neg][parts], <ndarray>x,
+                             fresh_any(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)), 2)
         if kind >= 0:               # an expanded gradient, or a view
             result = spread(mg_binary_loops[MG_B_mul][kind], kind, x, -1.0, None)
             if result is not None:
