@@ -5,9 +5,10 @@
     pieces.h          how threads share a loop
     loops.h           loops over elements, made of expressions
     pool.pyx          a cache of freed arrays; row-major copies, by the loops of tile_copy.h
-    elementwise.pyx   functions of each element, by the tables of loops in elementwise.h; special.h has special functions
+    elementwise.pyx   functions of each element, by the tables of loops in elementwise.h; functions are in
+                      transcendental.h and special.h
     broadcast.pyx     the same for operands that broadcast; the walk over their dimensions is in broadcast.h
-    ufuncs.pyx        functions of each element, by the loops of NumPy and of the C library
+    ufuncs.pyx        functions of each element, by the loops of NumPy
     comparison.pyx    comparisons, and choices by a mask; the loops are in comparison.h
     halves.pyx        glu, by the loops of halves.h
     rounding.pyx      the conversions of ../rounding.py before and after a kernel

@@ -8,6 +8,7 @@
 #include "loops.h"
 #include "remainders.h"
 #include "special.h"
+#include "transcendental.h"
 
 /* name, number, expression for float and for double */
 #define MG_BINARY_TABLE(X)                                                                         \
@@ -28,7 +29,9 @@
     X(glu, 14, a * mg_sigmoid_of_f32(b), a * mg_sigmoid_of_f64(b))                                 \
     X(prelu, 15, a > 0 ? a : a * b, a > 0 ? a : a * b)                                             \
     X(hypot, 16, mg_hypot_of_f32(a, b), hypot(a, b))                                               \
-    X(logaddexp, 17, mg_logaddexp_of_f32(a, b), mg_logaddexp_of_f64(a, b))
+    X(logaddexp, 17, mg_logaddexp_of_f32(a, b), mg_logaddexp_of_f64(a, b))                         \
+    X(pow, 21, (float)mg_pow_narrow(a, b), pow(a, b))                                              \
+    X(atan2, 22, (float)mg_atan2(a, b, 1), mg_atan2(a, b, 0))
 
 /* The same for what a division leaves; see remainders.h. */
 #define MG_REMAINDER_TABLE(X) X(fmod, 18) X(remainder, 19) X(floor_divide, 20)
@@ -50,6 +53,13 @@
     X(mish, 13, mg_mish_of_f32(a), mg_mish_of_f64(a))                                              \
     X(sign, 14, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))
 
+/* The functions of transcendental.h: name, number */
+#define MG_TRANSCENDENTAL_TABLE(X)                                                                 \
+    X(exp, 15) X(exp2, 16) X(expm1, 17) X(log, 18) X(log2, 19) X(log10, 20) X(log1p, 21)           \
+    X(sinh, 22) X(cosh, 23) X(tanh, 24) X(asinh, 25) X(acosh, 26) X(atanh, 27)                     \
+    X(asin, 28) X(acos, 29) X(atan, 30)
+#define MG_CIRCLE_TABLE(X) X(sin, 31) X(cos, 32) X(tan, 33)
+
 /* Functions without a vectorised form. */
 #define MG_SPECIAL_TABLE(X)                                                                        \
     X(erfc, 0, (float)erfc(a), erfc(a))                                                            \
@@ -61,10 +71,49 @@
 
 MG_BINARY_TABLE(MG_DEFINE_BINARY)
 MG_UNARY_TABLE(MG_DEFINE_UNARY)
+/* Loops over blocks of whole vectors. What is left over is filled up: else the compiler's loop over single numbers would compute it,
+   which may fuse other multiplications with additions, so that the last digit of a number would depend on its place.
+
+   libm computes those numbers of a block that are outside the range of a function, or infinite, or nan. The result may overwrite x. */
+#define MG_WHOLE_VECTORS 16
+#define MG_BLOCKS(name, T, suffix, expression, outside, exact)                                     \
+    MG_SIMD static void mg_##name##_##suffix(const void *x, void *z, mg_size n) {                  \
+        for (mg_size start = 0; start < n; start += MG_BLOCK) {                                    \
+            const mg_size count = n - start < MG_BLOCK ? n - start : MG_BLOCK;                     \
+            const mg_size filled = (count + MG_WHOLE_VECTORS - 1) / MG_WHOLE_VECTORS * MG_WHOLE_VECTORS; \
+            const T *p = (const T *)x + start;                                                     \
+            T some[MG_BLOCK], result[MG_BLOCK];                                                    \
+            int far = 0;                                                                           \
+            if (filled > count) {                                                                  \
+                memset(some + filled - MG_WHOLE_VECTORS, 0, MG_WHOLE_VECTORS * sizeof(T));         \
+                p = (const T *)memcpy(some, p, count * sizeof(T));                                 \
+            }                                                                                      \
+            for (mg_size i = 0; i < filled; i++) {                                                 \
+                const T a = p[i];                                                                  \
+                far |= (outside);                                                                  \
+                result[i] = (T)(expression);                                                       \
+            }                                                                                      \
+            if (far) for (mg_size i = 0; i < count; i++) {                                         \
+                const T a = p[i];                                                                  \
+                (void)a;                                                                           \
+                if (outside) result[i] = (T)(exact);                                               \
+            }                                                                                      \
+            memcpy((T *)z + start, result, count * sizeof(T));                                     \
+        }                                                                                          \
+    }
+#define MG_DEFINE_TRANSCENDENTAL(name, number)                                                     \
+    MG_BLOCKS(name, float, f32, mg_##name(a, 1), 0, 0) MG_BLOCKS(name, double, f64, mg_##name(a, 0), 0, 0)
+#define MG_DEFINE_CIRCLE(name, number)                                                             \
+    MG_BLOCKS(name, float, f32, mg_##name(a, 1), !(fabsf(a) <= MG_CIRCLES_NARROW), name((double)a)) \
+    MG_BLOCKS(name, double, f64, mg_##name(a, 0), !(fabs(a) <= MG_CIRCLES), name(a))
+MG_TRANSCENDENTAL_TABLE(MG_DEFINE_TRANSCENDENTAL)
+MG_CIRCLE_TABLE(MG_DEFINE_CIRCLE)
 MG_SPECIAL_TABLE(MG_DEFINE_PLAIN)
 MG_REMAINDER_TABLE(MG_DEFINE_REMAINDER)
 static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY) MG_REMAINDER_TABLE(MG_REMAINDER_ENTRY)};
-static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY)};
+#define MG_NAMED_ENTRY(name, number) MG_UNARY_ENTRY(name, number, , )
+static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY) MG_TRANSCENDENTAL_TABLE(MG_NAMED_ENTRY)
+                                             MG_CIRCLE_TABLE(MG_NAMED_ENTRY)};
 static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)};
 
 /* Functions of up to three arrays a, b, c of one shape, and of two numbers p and q. The expressions serve both types.
@@ -108,8 +157,10 @@ static inline void mg_run_mixed(mg_mixed loop, const char *x, const char *y, con
 #define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
 #define MG_REMAINDER_NUMBER(name, number) MG_B_##name = number,
 #define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
+#define MG_NAMED_NUMBER(name, number) MG_U_##name = number,
 #define MG_SPECIAL_NUMBER(name, number, f, d) MG_S_##name = number,
 enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER) MG_MIXED_TABLE(MG_MIXED_NUMBER)
-       MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
+       MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_TRANSCENDENTAL_TABLE(MG_NAMED_NUMBER) MG_CIRCLE_TABLE(MG_NAMED_NUMBER)
+       MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
 
 #endif

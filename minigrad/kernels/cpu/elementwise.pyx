@@ -1,7 +1,7 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Functions of each element, by the loops of ``elementwise.h``. Arguments that are not easy go to ``numpy_ref``.
 
-Operands that broadcast: see broadcast.pyx. Integers, and functions that NumPy computes several elements at a time: ufuncs.pyx.
+Operands that broadcast: see broadcast.pyx. Integers, and functions that we leave to NumPy: ufuncs.pyx.
 """
 
 import numpy as np
@@ -28,12 +28,15 @@ cdef extern from "elementwise.h" nogil:
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
     int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide, MG_B_logaddexp
+    int MG_B_pow, MG_B_atan2
     ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
     int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber
     int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
     int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign
+    int MG_U_exp, MG_U_exp2, MG_U_expm1, MG_U_log, MG_U_log2, MG_U_log10, MG_U_log1p, MG_U_sin, MG_U_cos, MG_U_tan, MG_U_asin, MG_U_acos
+    int MG_U_atan, MG_U_sinh, MG_U_cosh, MG_U_tanh, MG_U_asinh, MG_U_acosh, MG_U_atanh
     int MG_S_erfc, MG_S_erfinv, MG_S_lgamma, MG_S_digamma, MG_S_i0, MG_S_i1
 
 cdef enum:
@@ -230,9 +233,21 @@ def pow(x, y):
                 return unary(MG_U_cube, x, None)
             if y == 0.5:
                 return unary(MG_U_sqrt, x, None)
+            if y == -0.5:
+                return unary(MG_U_rsqrt, x, None)
+            if y == -1:
+                return unary(MG_U_reciprocal, x, None)
+            if y == -2:
+                return unary(MG_U_reciprocal, unary(MG_U_square, x, None), None)
     elif type(x) is ndarray and (type(y) is int or type(y) is complex) and y == 2:
         return mul(x, x)        # integers and complex numbers
+    if (kind_of(y) if is_number(x) else kind_of(x)) == 0:
+        return binary(MG_B_pow, x, y, "pow")        # of floats
     return power(x, y)
+
+
+def atan2(y, x):
+    return binary(MG_B_atan2, y, x, "atan2")
 
 
 def neg(x):
@@ -295,6 +310,24 @@ def sigmoid(x):
 
 def sign(x):
     return unary(MG_U_sign, x, "sign")
+
+
+def transcendental(int op, str name):
+    """The kernel of this name."""
+    def kernel(x):
+        return unary(op, x, name)
+    kernel.__name__ = kernel.__qualname__ = name
+    return kernel
+
+
+exp, exp2, expm1 = transcendental(MG_U_exp, "exp"), transcendental(MG_U_exp2, "exp2"), transcendental(MG_U_expm1, "expm1")
+log, log2, log10, log1p = [transcendental(op_, name_) for op_, name_ in (
+    (MG_U_log, "log"), (MG_U_log2, "log2"), (MG_U_log10, "log10"), (MG_U_log1p, "log1p"))]
+sin, cos, tan = transcendental(MG_U_sin, "sin"), transcendental(MG_U_cos, "cos"), transcendental(MG_U_tan, "tan")
+asin, acos, atan = transcendental(MG_U_asin, "asin"), transcendental(MG_U_acos, "acos"), transcendental(MG_U_atan, "atan")
+sinh, cosh, tanh = transcendental(MG_U_sinh, "sinh"), transcendental(MG_U_cosh, "cosh"), transcendental(MG_U_tanh, "tanh")
+asinh, acosh, atanh = [transcendental(op_, name_) for op_, name_ in (
+    (MG_U_asinh, "asinh"), (MG_U_acosh, "acosh"), (MG_U_atanh, "atanh"))]
 
 
 def erfc(x):
@@ -470,11 +503,13 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),
                      (gelu_tanh_backward, MG_B_gelu_tanh_backward), (silu_backward, MG_B_silu_backward),
                      (mish_backward, MG_B_mish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
-                     (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp)]:
+                     (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp),
+                     (atan2, MG_B_atan2)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
 for kernel_, op_ in [(neg, MG_U_neg), (sqrt, MG_U_sqrt), (rsqrt, MG_U_rsqrt), (reciprocal, MG_U_reciprocal), (abs, MG_U_abs),
                      (relu, MG_U_relu), (erf, MG_U_erf), (sigmoid, MG_U_sigmoid), (gelu, MG_U_gelu), (gelu_tanh, MG_U_gelu_tanh),
-                     (silu, MG_U_silu), (mish, MG_U_mish)]:
+                     (silu, MG_U_silu), (mish, MG_U_mish), (exp, MG_U_exp), (log, MG_U_log), (log1p, MG_U_log1p), (sin, MG_U_sin),
+                     (cos, MG_U_cos), (tanh, MG_U_tanh)]:
     kernel_.in_place = unary_in_place(kernel_, op_)
 
 

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "transcendental.h"
+
 /* (e^r - 1 - r) / r² times `scale`. The coefficients are fitted: e^r has an error of 1e-7, less than with one more term of Taylor's
    series. */
 #define MG_EXP_TAIL(r, scale)                                                                      \
@@ -50,23 +52,7 @@ static inline float mg_exp_down_f32(float x) {
     return p * power;
 }
 
-static inline double mg_exp_of_f64(double x) {
-    const double magic = 6755399441055744.0;
-    const double y = x > 710.0 ? 710.0 : x < -746.0 ? -746.0 : x;
-    const double t = y * 1.44269504088896340736 + magic, k = t - magic;
-    const double r = (y - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
-    const double tail = 1.0 / 5040 + r * (1.0 / 40320 + r * (1.0 / 362880 + r * (1.0 / 3628800 + r * (1.0 / 39916800
-                      + r * (1.0 / 479001600 + r * (1.0 / 6227020800.0))))));
-    const double p = 1 + r * (1 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * tail))))));
-    uint64_t bits, one;
-    memcpy(&bits, &t, 8);
-    memcpy(&one, &magic, 8);
-    const uint64_t both = bits - one + 2048, half = both >> 1, powers[2] = {(half - 1) << 52, (both - half - 1) << 52};
-    double first, second;
-    memcpy(&first, powers, 8);
-    memcpy(&second, powers + 1, 8);
-    return p * first * second;
-}
+static inline double mg_exp_of_f64(double x) { return mg_exp(x, 0); }
 
 static inline float mg_erf_of_f32(float x) {
     const float a = x > 3.925f ? 3.925f : x < -3.925f ? -3.925f : x, y = a * a;

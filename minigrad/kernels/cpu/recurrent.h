@@ -37,24 +37,7 @@ static inline float mg_tanh_of_f32(float x) {
     return copysignf(large ? 1 - part : part, x);
 }
 
-static inline double mg_tanh_of_f64(double x) {
-    const double magic = 6755399441055744.0, a = -2 * fabs(x), y = a < -80.0 ? -80.0 : a;
-    const double t = y * 1.44269504088896340736 + magic, k = t - magic;
-    const double r = (y - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
-    const double tail = 1.0 / 5040 + r * (1.0 / 40320 + r * (1.0 / 362880 + r * (1.0 / 3628800 + r * (1.0 / 39916800
-                      + r * (1.0 / 479001600 + r * (1.0 / 6227020800.0 + r / 87178291200.0))))));
-    const double q = r * (1 + r * (1.0 / 2 + r * (1.0 / 6 + r * (1.0 / 24 + r * (1.0 / 120 + r * (1.0 / 720 + r * tail))))));
-    uint64_t bits, one;
-    memcpy(&bits, &t, 8);
-    memcpy(&one, &magic, 8);
-    const uint64_t shifted = (bits - one + 1023) << 52;
-    double power;
-    memcpy(&power, &shifted, 8);
-    const double m = power * q + (power - 1), e = power * q + power;
-    const int large = a < -1.1;
-    const double part = (large ? 2 * e : -m) / (2 + m);
-    return copysign(large ? 1 - part : part, x);
-}
+static inline double mg_tanh_of_f64(double x) { return mg_tanh(x, 0); }
 
 /* p: U h; b: the biases; h, m: the state and the memory before the step. */
 typedef void (*mg_step)(const void *p, const void *b, void *a, const void *h, const void *m, void *c, void *z, mg_size rows,

@@ -6,7 +6,6 @@ more, most of them to switch off its warnings. (PyUFuncObject is part of NumPy's
 
     loop_of_one, loop_of_two    a kernel for row-major arrays of one dtype, and of one shape or with a number
     ufunc_of_two                the same for the kernels of elementwise.pyx and comparison.pyx, whose own loops are for floats
-    exp, log, sin ...           for few elements by the C library
     inner_loop                  the loop alone: randoms.pyx calls it
 """
 
@@ -23,11 +22,7 @@ cnp.import_array()
 
 cdef extern from "ufuncs.h" nogil:
     int MG_PARALLEL
-    ctypedef void (*mg_unary)(const void *, void *, Py_ssize_t)
-    const mg_unary mg_libm_loops[][2]
-    void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     void mg_run_inner(InnerFunction, void *, int, char **, const npy_intp *, Py_ssize_t, int)
-    int MG_L_exp, MG_L_log, MG_L_log1p, MG_L_sin, MG_L_cos, MG_L_tanh
 
 cdef extern from "numpy/ufuncobject.h":
     ctypedef struct PyUFuncObject:
@@ -37,10 +32,8 @@ cdef extern from "numpy/ufuncobject.h":
         char *types
 
 cdef enum:
-    FUNCTIONS = 6       # as many as MG_L_...
     MOST_UFUNCS = 48    # in `loops`, for
     MOST_TYPES = 24     # NumPy's type numbers for dtypes of its own
-    FEW = 8             # elements up to which libm's functions are as fast as NumPy's loops
 
 cdef InnerLoop loops[MOST_UFUNCS][MOST_TYPES]
 cdef int count = 0
@@ -162,98 +155,12 @@ def loop_of_two(ufunc, str name, tuple types):
 FLOATS = ("float32", "float64")
 WHOLE = ("int32", "int64")
 BITS = ("bool", "uint8", *WHOLE)
-exp2, expm1, log2, log10 = [loop_of_one(getattr(np, name), name, FLOATS) for name in ("exp2", "expm1", "log2", "log10")]
-tan, sinh, cosh = [loop_of_one(getattr(np, name), name, FLOATS) for name in ("tan", "sinh", "cosh")]
-asin, acos, atan, asinh, acosh, atanh = [loop_of_one(getattr(np, "arc" + name[1:]), name, FLOATS) for name in (
-    "asin", "acos", "atan", "asinh", "acosh", "atanh")]
 floor, ceil, trunc = [loop_of_one(getattr(np, name), name, FLOATS) for name in ("floor", "ceil", "trunc")]
 round = loop_of_one(np.rint, "round", FLOATS)
 isnan, isinf, isfinite = [loop_of_one(getattr(np, name), name, FLOATS) for name in ("isnan", "isinf", "isfinite")]
 invert = loop_of_one(np.invert, "invert", BITS)
 logical_and, logical_or, logical_xor = [loop_of_two(getattr(np, "bitwise_" + name), "logical_" + name, BITS)
                                         for name in ("and", "or", "xor")]
-atan2, copysign = [loop_of_two(ufunc, name, FLOATS) for ufunc, name in ((np.arctan2, "atan2"), (np.copysign, "copysign"))]
+copysign = loop_of_two(np.copysign, "copysign", FLOATS)
 logaddexp2, fmax, fmin = [loop_of_two(getattr(np, name), name, FLOATS) for name in ("logaddexp2", "fmax", "fmin")]
 power = loop_of_two(np.power, "pow", FLOATS)
-
-
-# ---- functions of the C library, and of NumPy for more than a few elements ----------------------------------------------
-
-cdef InnerLoop functions[FUNCTIONS][2]
-for op_, ufunc_ in [(MG_L_exp, np.exp), (MG_L_log, np.log), (MG_L_log1p, np.log1p), (MG_L_sin, np.sin), (MG_L_cos, np.cos),
-                    (MG_L_tanh, np.tanh)]:
-    functions[op_][0], functions[op_][1] = inner_loop(ufunc_, NPY_FLOAT32), inner_loop(ufunc_, NPY_FLOAT64)
-
-
-cdef void call_loop(int op, int kind, char *x, char *z, npy_intp n) noexcept nogil:
-    cdef char *args[2]
-    cdef npy_intp steps[2]
-    if n <= FEW or functions[op][kind].address == NULL:
-        mg_run_unary(mg_libm_loops[op][kind], x, z, n, item_size(kind), threads)
-    else:
-        args[0], args[1] = x, z
-        steps[0] = steps[1] = item_size(kind)
-        mg_run_inner(functions[op][kind].address, functions[op][kind].its_data, 2, args, steps, n, threads)
-
-
-cdef object function(int op, object x, str twin):
-    cdef int kind = easy(x)
-    cdef ndarray block
-    if kind >= 0:
-        return run_function(op, kind, <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
-    if kind_of(x) >= 0:     # an expanded or transposed array, or a view with gaps
-        block = repeated_part(<ndarray>x)
-        if block is not x:
-            return repeated(function(op, block, twin), dims(<ndarray>x))
-        block = gapless(<ndarray>x)
-        return run_function(op, kind_of(x), block, new_like(block, typenum(block)))
-    return getattr(numpy_ref, twin)(x)
-
-
-cdef object run_function(int op, int kind, ndarray x, ndarray z):
-    cdef npy_intp n = size(z)
-    cdef char *p = data(x)
-    cdef char *r = data(z)
-    if n < MG_PARALLEL:
-        call_loop(op, kind, p, r, n)
-    else:
-        with nogil:
-            call_loop(op, kind, p, r, n)
-    return z
-
-
-def exp(x):
-    return function(MG_L_exp, x, "exp")
-
-
-def log(x):
-    return function(MG_L_log, x, "log")
-
-
-def log1p(x):
-    return function(MG_L_log1p, x, "log1p")
-
-
-def sin(x):
-    return function(MG_L_sin, x, "sin")
-
-
-def cos(x):
-    return function(MG_L_cos, x, "cos")
-
-
-def tanh(x):
-    return function(MG_L_tanh, x, "tanh")
-
-
-def function_in_place(kernel, int op):
-    def in_place(x, out):
-        cdef int kind = writable(out)
-        if kind >= 0 and loop_fits(x, out, kind):
-            return run_function(op, kind, <ndarray>x, <ndarray>out)
-        numpy_ref.copy_(out, kernel(x))
-    return in_place
-
-
-for kernel_, op_ in [(exp, MG_L_exp), (log, MG_L_log), (log1p, MG_L_log1p), (sin, MG_L_sin), (cos, MG_L_cos), (tanh, MG_L_tanh)]:
-    kernel_.in_place = function_in_place(kernel_, op_)

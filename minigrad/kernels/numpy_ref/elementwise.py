@@ -189,6 +189,8 @@ invert = kernel(np.invert, "invert", "bitwise not", silent=False)
 
 @quiet
 def pow(x, y):
+    if type(y) is float and abs(y) == 0.5 and x.dtype.kind == "f":      # roots of -infinity and -0 are not their powers
+        return np.asarray(np.sqrt(x) if y > 0 else 1 / np.sqrt(x))
     return np.asarray(np.power(x, y))
 
 

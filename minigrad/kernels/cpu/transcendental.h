@@ -1,0 +1,326 @@
+/* Logarithms, exponentials, and the functions of circles and hyperbolas, as arithmetic without branches, so that a loop over them
+   vectorises (simd.h). libm's functions take one number at a time, three to ten times as long. NumPy has vectorised ones, but most
+   of them only for AVX-512.
+
+   All compute with doubles. `narrow`, which is a constant at each call, says that the result becomes a float: then fewer terms of a
+   series are enough, and a float has all its digits. The series are polynomials with the smallest greatest error on their interval
+   (mpmath.chebyfit found them). Errors, in units of the last place: 1 or less for floats rounded from these, 2.5 or less for doubles.
+
+   A constant of two parts is an exact sum: the first part has so few bits that its products with whole numbers are exact. */
+#ifndef MINIGRAD_TRANSCENDENTAL_H
+#define MINIGRAD_TRANSCENDENTAL_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vectors.h"
+
+#define MG_FUNCTION static MG_INLINE
+
+/* c0 + x (c1 + x (c2 ...)) */
+#define MG_P2(x, c, d) ((c) + (x) * (d))
+#define MG_P3(x, c, ...) ((c) + (x) * MG_P2(x, __VA_ARGS__))
+#define MG_P4(x, c, ...) ((c) + (x) * MG_P3(x, __VA_ARGS__))
+#define MG_P5(x, c, ...) ((c) + (x) * MG_P4(x, __VA_ARGS__))
+#define MG_P6(x, c, ...) ((c) + (x) * MG_P5(x, __VA_ARGS__))
+#define MG_P7(x, c, ...) ((c) + (x) * MG_P6(x, __VA_ARGS__))
+#define MG_P8(x, c, ...) ((c) + (x) * MG_P7(x, __VA_ARGS__))
+#define MG_P9(x, c, ...) ((c) + (x) * MG_P8(x, __VA_ARGS__))
+#define MG_P10(x, c, ...) ((c) + (x) * MG_P9(x, __VA_ARGS__))
+#define MG_P11(x, c, ...) ((c) + (x) * MG_P10(x, __VA_ARGS__))
+#define MG_P12(x, c, ...) ((c) + (x) * MG_P11(x, __VA_ARGS__))
+#define MG_P13(x, c, ...) ((c) + (x) * MG_P12(x, __VA_ARGS__))
+
+MG_FUNCTION uint64_t mg_bits_of(double x) { uint64_t bits; memcpy(&bits, &x, 8); return bits; }
+MG_FUNCTION double mg_from_bits(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }
+MG_FUNCTION double mg_at_most(double x, double most) { return x > most ? most : x; }     /* nan stays nan */
+MG_FUNCTION double mg_at_least(double x, double least) { return x < least ? least : x; }
+
+/* condition ? x : y, by the bits: where several conditions meet, the compiler would make branches, and no vectors. */
+MG_FUNCTION double mg_choose(int condition, double x, double y) {
+    const uint64_t mask = -(uint64_t)condition;
+    return mg_from_bits((mg_bits_of(x) & mask) | (mg_bits_of(y) & ~mask));
+}
+
+/* Adding this rounds to a whole number, and the low bits of the sum are that number. */
+#define MG_MAGIC 6755399441055744.0
+MG_FUNCTION uint64_t mg_whole(double sum) { return mg_bits_of(sum) - mg_bits_of(MG_MAGIC); }
+
+/* ---- e^x ------------------------------------------------------------------------------------------------------------- */
+
+/* x = k log 2 + r, |r| <= log(2) / 2. Returns r, and k + MG_MAGIC. */
+MG_FUNCTION double mg_reduce_exp(double x, double *sum) {
+    *sum = x * 1.4426950408889634 + MG_MAGIC;
+    const double k = *sum - MG_MAGIC;
+    return (x - k * 0.6931471803691238) - k * 1.9082149292705877e-10;
+}
+
+/* e^r - 1 */
+MG_FUNCTION double mg_exp_series(double r, int narrow) {
+    const double tail = narrow ? MG_P6(r, 0.5000000013538729887, 0.1666666668170421504, 0.04166646419740569232, 0.008333310844647862564,
+                                       0.00139337307157920825, 0.0001989108046399884204)
+        : 0.5 + r * MG_P10(r, 0.1666666666666666746, 0.04166666666666666723, 0.008333333333330038197, 0.001388888888888653564,
+                           0.0001984126986317155603, 0.00002480158731722872214, 2.755726827690569619e-6, 2.755728283880048297e-7,
+                           2.5100472505694996e-8, 2.091129876594019823e-9);
+    return r + r * r * tail;
+}
+
+/* 2^k, for -1022 <= k <= 1023 */
+MG_FUNCTION double mg_power(uint64_t k) { return mg_from_bits((k + 1023) << 52); }
+
+/* 2^k p. Two factors, because 2^1024 is no double, and numbers below the smallest normal one lose their digits gradually. */
+MG_FUNCTION double mg_scale(double p, uint64_t k, int narrow) {
+    if (narrow) return p * mg_power(k);
+    const uint64_t half = (k + 2048) >> 1;
+    return p * mg_power(half - 1024) * mg_power(k + 1024 - half);
+}
+
+MG_FUNCTION double mg_exp(double x, int narrow) {
+    double sum;
+    const double y = mg_at_least(mg_at_most(x, narrow ? 200 : 710), narrow ? -200 : -746), r = mg_reduce_exp(y, &sum);
+    return mg_scale(1 + mg_exp_series(r, narrow), mg_whole(sum), narrow);
+}
+
+MG_FUNCTION double mg_exp2(double x, int narrow) {
+    const double y = mg_at_least(mg_at_most(x, narrow ? 300 : 1025), narrow ? -300 : -1080), sum = y + MG_MAGIC;
+    const double r = (y - (sum - MG_MAGIC)) * 0.6931471805599453;
+    return mg_scale(1 + mg_exp_series(r, narrow), mg_whole(sum), narrow);
+}
+
+/* e^x - 1 = 2^k (e^r - 1) + (2^k - 1). Half of it, because 2^1024 is no double. */
+MG_FUNCTION double mg_expm1(double x, int narrow) {
+    double sum;
+    const double r = mg_reduce_exp(mg_at_least(mg_at_most(x, 710), -50), &sum), half = mg_power(mg_whole(sum) - 1);
+    const double z = 2 * (half * mg_exp_series(r, narrow) + (half - 0.5));
+    return x == 0 ? x : z;              /* which has the sign of -0 */
+}
+
+/* e^x / 2 for 0 <= x, up to the largest number */
+MG_FUNCTION double mg_half_exp(double x, int narrow) {
+    double sum;
+    const double r = mg_reduce_exp(mg_at_most(x, 711), &sum);
+    return mg_scale(1 + mg_exp_series(r, narrow), mg_whole(sum) - 1, narrow);
+}
+
+MG_FUNCTION double mg_sinh(double x, int narrow) {
+    const double a = fabs(x), y = mg_at_most(a, 1), z = y * y, half = mg_half_exp(narrow ? mg_at_most(a, 200) : a, narrow);
+    const double series = narrow ? MG_P4(z, 0.1666666664684213432, 0.008333339675917060912, 0.0001983810196868388931,
+                                         2.806280258227694618e-6)
+        : MG_P7(z, 0.166666666666666667, 0.008333333333333299355, 0.0001984126984132419792, 2.7557319191381817e-6,
+                2.505211769590782357e-8, 1.605767962380163775e-10, 7.746178593018827489e-13);
+    return copysign(a > 1 ? half - 0.25 / half : a + a * z * series, x);
+}
+
+MG_FUNCTION double mg_cosh(double x, int narrow) {
+    const double a = fabs(x), half = mg_half_exp(narrow ? mg_at_most(a, 200) : a, narrow);
+    return half + 0.25 / half;
+}
+
+/* tanh |x| = -m / (2 + m), m = e^(-2 |x|) - 1. From tanh = 1/2 on, 1 - 2 (m + 1) / (2 + m) has half of the error, and the backward
+   needs 1 - tanh². */
+MG_FUNCTION double mg_tanh(double x, int narrow) {
+    double sum;
+    const double a = -2 * fabs(x), r = mg_reduce_exp(mg_at_least(a, -80), &sum), power = mg_power(mg_whole(sum));
+    const double q = mg_exp_series(r, narrow), m = power * q + (power - 1), e = power * q + power;
+    const int large = a < -1.1;
+    const double part = (large ? 2 * e : -m) / (2 + m);
+    return copysign(large ? 1 - part : part, x);
+}
+
+/* ---- log x ----------------------------------------------------------------------------------------------------------- */
+
+/* x = 2^k m, 1/√2 <= m < √2, for a positive normal number. Returns m - 1. */
+MG_FUNCTION double mg_reduce_log(double x, double *k) {
+    const uint64_t moved = mg_bits_of(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+    *k = mg_from_bits((moved >> 52) | 0x4330000000000000) - (4503599627370496.0 + 1023);
+    return mg_from_bits((moved & 0xfffffffffffff) + 0x3fe6a09e667f3bcd) - 1;
+}
+
+/* log(1 + f) = f - (f²/2 - s (f²/2 + R)), s = f / (2 + f), R = 2/3 s² + 2/5 s⁴ ... . Returns s (f²/2 + R). */
+MG_FUNCTION double mg_log_series(double f, int narrow) {
+    const double s = f / (2 + f), z = s * s;
+    const double series = narrow ? MG_P4(z, 0.66666666554454661, 0.4000012187450666831, 0.2855081687937601631, 0.2333057432907242837)
+        : MG_P7(z, 0.6666666666666669688, 0.399999999998994473, 0.2857142862600142557, 0.2222221113056072644, 0.1818288943375751642,
+                0.1533171134667299598, 0.1461657642164438595);
+    return s * (0.5 * f * f + z * series);
+}
+
+/* k log 2 + log(1 + f) + c */
+MG_FUNCTION double mg_log_sum(double k, double f, double c, int narrow) {
+    const double series = mg_log_series(f, narrow) + (k * 1.9082149292705877e-10 + c);
+    return k * 0.6931471803691238 - ((0.5 * f * f - series) - f);
+}
+
+/* The logarithm of x to any base: `value` if x is positive and finite */
+MG_FUNCTION double mg_log_ends(double x, double value) {
+    return mg_choose(x > 0, mg_choose(x < INFINITY, value, x), mg_choose(x == 0, -INFINITY, NAN));
+}
+
+/* Numbers below the smallest normal one are multiplied by 2^54. */
+MG_FUNCTION double mg_lift(double x, int narrow) { return !narrow && x < 2.2250738585072014e-308 ? x * 18014398509481984.0 : x; }
+MG_FUNCTION double mg_lifted(double x, int narrow) { return !narrow && x < 2.2250738585072014e-308 ? 54 : 0; }
+
+MG_FUNCTION double mg_log(double x, int narrow) {
+    double k;
+    const double f = mg_reduce_log(mg_lift(x, narrow), &k);
+    return mg_log_ends(x, mg_log_sum(k - mg_lifted(x, narrow), f, 0, narrow));
+}
+
+/* log x / log b, for 1 / log b = high + low, and log 2 / log b = step + step_low. A float is rounded from one product. */
+MG_FUNCTION double mg_log_to_base(double x, double high, double low, double step, double step_low, int narrow) {
+    double k;
+    const double f = mg_reduce_log(mg_lift(x, narrow), &k), series = mg_log_series(f, narrow), square = 0.5 * f * f;
+    k -= mg_lifted(x, narrow);
+    if (narrow) return mg_log_ends(x, k * (step + step_low) + (f - (square - series)) * (high + low));
+    const double top = mg_from_bits(mg_bits_of(f - square) & 0xffffffff00000000), rest = (f - top) - square + series;
+    const double whole = k * step, part = top * high, sum = whole + part;
+    return mg_log_ends(x, sum + ((whole - sum) + part + (k * step_low + (rest * high + (top + rest) * low))));
+}
+MG_FUNCTION double mg_log2(double x, int narrow) { return mg_log_to_base(x, 1.442695040255785, 6.331784189566044e-10, 1, 0, narrow); }
+MG_FUNCTION double mg_log10(double x, int narrow) {
+    return mg_log_to_base(x, 0.43429448176175356, 1.414982685385801e-10, 0.30102999565860955, 5.371644767466998e-12, narrow);
+}
+
+/* log(1 + x) = log u + (1 + x - u) / u, where u is 1 + x rounded */
+MG_FUNCTION double mg_log1p(double x, int narrow) {
+    double k;
+    const double u = 1 + x, m = mg_reduce_log(u, &k), lost = narrow ? 0 : mg_choose(x > 1, 1 - (u - x), x - (u - 1)) / u;
+    const double z = mg_log_sum(k, mg_choose(k == 0, x, m), mg_choose(k == 0, 0, lost), narrow);
+    return mg_choose(x == 0, x, mg_log_ends(u, z));      /* the former has the sign of -0 */
+}
+
+/* asinh |x| = log(1 + x + x² / (1 + √(1 + x²))), acosh x = log(1 + t + √(2t + t²)) with t = x - 1. For large x both are log 2x. */
+#define MG_LARGE 268435456.0
+MG_FUNCTION double mg_asinh(double x, int narrow) {
+    const double a = fabs(x), y = mg_at_most(a, MG_LARGE), root = sqrt(1 + y * y);
+    const double z = mg_log1p(mg_choose(a < MG_LARGE, y + y * y / (1 + root), a - 1), narrow);
+    return copysign(z + mg_choose(a < MG_LARGE, 0, 0.6931471805599453), x);
+}
+MG_FUNCTION double mg_acosh(double x, int narrow) {
+    const double t = mg_at_most(x, MG_LARGE) - 1, z = mg_log1p(mg_choose(x < MG_LARGE, t + sqrt(2 * t + t * t), x - 1), narrow);
+    return mg_choose(x >= 1, z + mg_choose(x < MG_LARGE, 0, 0.6931471805599453), NAN);
+}
+
+/* atanh |x| = log(1 + 2x / (1 - x)) / 2 */
+MG_FUNCTION double mg_atanh(double x, int narrow) {
+    const double a = fabs(x);
+    return copysign(0.5 * mg_log1p(mg_choose(a > 1, -2, 2 * a + 2 * a * a / (1 - a)), narrow), x);      /* log(1 - 2) is nan */
+}
+
+/* x^y for floats: ± e^(y log |x|). A negative x, which is finite, has powers for whole y only. log 0 times 0, and 0 times infinity,
+   would be nan. */
+MG_FUNCTION double mg_pow_narrow(double x, double y) {
+    const double a = fabs(x), z = mg_exp(y * mg_log(a, 1), 1);
+    const uint64_t odd = y == rint(y) && y * 0.5 != rint(y * 0.5), sign = (mg_bits_of(x) >> 63) & odd;
+    const int one = (y == 0) | (x == 1) | ((a == 1) & (fabs(y) == INFINITY)), none = (x < 0) & (a < INFINITY) & (y != rint(y));
+    return mg_choose(one, 1, mg_choose(none, NAN, mg_from_bits(mg_bits_of(z) ^ (sign << 63))));
+}
+
+/* ---- sin x ----------------------------------------------------------------------------------------------------------- */
+
+/* π/2 in three parts is precise enough up to these; above, sin, cos and tan are libm's. */
+#define MG_CIRCLES 20000.0
+#define MG_CIRCLES_NARROW 1e6f
+
+/* x = k π/2 + r + low, |r| <= π/4. Returns r, and k. */
+MG_FUNCTION double mg_reduce_circle(double x, double *low, uint64_t *quarter, int narrow) {
+    const double sum = x * 0.6366197723675814 + MG_MAGIC, k = sum - MG_MAGIC, t = x - k * 1.5707963267341256;
+    *quarter = mg_whole(sum);
+    *low = 0;
+    if (narrow) return t - k * 6.077100506506192e-11;
+    const double w = k * 6.077100506303966e-11, y = t - w, rest = ((t - y) - w) - k * 2.0222662487959506e-21, r = y + rest;
+    *low = (y - r) + rest;
+    return r;
+}
+
+/* sin(r + low), cos(r + low) */
+MG_FUNCTION double mg_sin_series(double r, double low, int narrow) {
+    const double z = r * r;
+    if (narrow)
+        return r + r * z * MG_P4(z, -0.1666666666385416704, 0.008333331874273713667, -0.0001984008649959359813, 2.724989523061167809e-6);
+    const double series = MG_P5(z, 0.008333333333330947294, -0.0001984126983675677253, 2.755731610161787444e-6,
+                                -2.505113165023518147e-8, 1.591811526326597519e-10);
+    return r - ((z * (0.5 * low - z * r * series) - low) - z * r * -0.1666666666666666462);
+}
+MG_FUNCTION double mg_cos_series(double r, double low, int narrow) {
+    const double z = r * r, half = 0.5 * z, w = 1 - half;
+    if (narrow)
+        return w + z * z * MG_P4(z, 0.04166666666432026661, -0.001388888767165250385, 0.00002480060018036380865, -2.730093368721294306e-7);
+    const double series = MG_P6(z, 0.04166666666666666539, -0.001388888888888739649, 0.00002480158729876456077,
+                                -2.755731727114514596e-7, 2.087614614655861158e-9, -1.138262364747460463e-11);
+    return w + (((1 - w) - half) + (z * z * series - r * low));
+}
+
+/* sin(x + quarters π/2) */
+MG_FUNCTION double mg_wave(double x, uint64_t quarters, int narrow) {
+    double low;
+    uint64_t k;
+    const double r = mg_reduce_circle(x, &low, &k, narrow), s = mg_sin_series(r, low, narrow), c = mg_cos_series(r, low, narrow);
+    k += quarters;
+    return mg_from_bits(mg_bits_of(k & 1 ? c : s) ^ ((k & 2) << 62));
+}
+MG_FUNCTION double mg_sin(double x, int narrow) { return mg_choose(x == 0, x, mg_wave(x, 0, narrow)); }    /* with the sign of -0 */
+MG_FUNCTION double mg_cos(double x, int narrow) { return mg_wave(x, 1, narrow); }
+MG_FUNCTION double mg_tan(double x, int narrow) {
+    double low;
+    uint64_t k;
+    const double r = mg_reduce_circle(x, &low, &k, narrow), s = mg_sin_series(r, low, narrow), c = mg_cos_series(r, low, narrow);
+    return mg_choose(x == 0, x, (k & 1 ? -c : s) / (k & 1 ? s : c));
+}
+
+/* ---- inverse functions of a circle ----------------------------------------------------------------------------------- */
+
+#define MG_HALF_PI 1.5707963267948966
+#define MG_HALF_PI_LOW 6.123233995736766e-17
+#define MG_TINY 1e-300              /* in place of 0 below a fraction */
+
+/* atan |x| = base + atan t, t = x, (x - 1) / (x + 1) or -1/x, |t| <= √2 - 1 */
+MG_FUNCTION double mg_atan(double x, int narrow) {
+    const double a = fabs(x), root = 1.4142135623730951;
+    const int large = a > root + 1, middle = a > root - 1;
+    const double t = (large ? -1 : middle ? a - 1 : a) / (large ? a : middle ? a + 1 : 1), z = t * t;
+    const double base = large ? 1 : middle ? 0.5 : 0, low = large ? MG_HALF_PI_LOW : middle ? 0.5 * MG_HALF_PI_LOW : 0;
+    const double series = narrow ? MG_P6(z, -0.333333332792245395, 0.1999997724823353035, -0.142841506297302882, 0.1107135457120135146,
+                                         -0.08624598215196126671, 0.05047937432040091025)
+        : MG_P11(z, -0.3333333333333333016, 0.1999999999999551655, -0.1428571428466568076, 0.1111111101518701872,
+                 -0.09090904575306489084, 0.0769218312537689209, -0.06664510525508936599, 0.05858140904866328282,
+                 -0.05085407834589484257, 0.03923044778479309523, -0.01917540471110493368);
+    return copysign(base * MG_HALF_PI + (t + (t * z * series + low)), x);
+}
+
+/* The angle of the point (x, y): atan(y / x), and half a turn more for negative x. Equal infinities, and zeros, count as 1. */
+MG_FUNCTION double mg_atan2(double y, double x, int narrow) {
+    const int ends = ((x == 0) & (y == 0)) | ((fabs(x) == INFINITY) & (fabs(y) == INFINITY));
+    const double a = mg_choose(ends, copysign(1, x), x + 0.0), b = mg_choose(ends, copysign(x == 0 ? 0 : 1, y), y);
+    const double z = mg_atan(b / a, narrow), turn = copysign(2 * MG_HALF_PI, y), rest = copysign(2 * MG_HALF_PI_LOW, y);
+    return mg_choose(a < 0, turn + (z + rest), z);
+}
+
+/* asin(√z) = √z (1 + z R), z <= 1/4. Returns z R. */
+MG_FUNCTION double mg_asin_series(double z, int narrow) {
+    return z * (narrow ? MG_P6(z, 0.1666666633743090705, 0.07500094543497423476, 0.04459940152851218372, 0.03110066273549456793,
+                               0.01714923835767725319, 0.03369084720283011952)
+        : MG_P13(z, 0.1666666666666666783, 0.07499999999998432933, 0.04464285714635542978, 0.03038194413853124729,
+                 0.02237217294214988787, 0.01735239272086997294, 0.0139712129735529333, 0.0114791774151849059,
+                 0.01032281435018577929, 0.0054575067186403583, 0.01740087944269402244, -0.01485188707124720322,
+                 0.02875785136742156471));
+}
+
+/* asin x, or acos x = π/2 - asin x. Above 1/2, asin x = π/2 - 2 asin √((1 - x) / 2); the root is in two parts. */
+MG_FUNCTION double mg_asin(double x, int narrow) {
+    const double a = fabs(x), half = (1 - a) * 0.5, root = sqrt(half), p = mg_asin_series(a > 0.5 ? half : a * a, narrow);
+    const double top = narrow ? root : mg_from_bits(mg_bits_of(root) & 0xffffffff00000000);
+    const double c = narrow ? 0 : (half - top * top) / (root + top + MG_TINY), quarter = 0.5 * MG_HALF_PI;
+    const double above = quarter - ((2 * root * p - (MG_HALF_PI_LOW - 2 * c)) - (quarter - 2 * top));
+    return copysign(a > 0.5 ? above : a + a * p, x);
+}
+MG_FUNCTION double mg_acos(double x, int narrow) {
+    const double a = fabs(x), half = (1 - a) * 0.5, root = sqrt(half), p = mg_asin_series(a > 0.5 ? half : a * a, narrow);
+    const double top = narrow ? root : mg_from_bits(mg_bits_of(root) & 0xffffffff00000000);
+    const double c = narrow ? 0 : (half - top * top) / (root + top + MG_TINY);
+    const double small = MG_HALF_PI - (x - (MG_HALF_PI_LOW - x * p));
+    return a <= 0.5 ? small : x > 0 ? 2 * (top + (p * root + c)) : 2 * (MG_HALF_PI - (root + (p * root - MG_HALF_PI_LOW)));
+}
+
+#endif

@@ -1,0 +1,107 @@
+"""exp, log, sin and their like, by arithmetic that vectorises: as exact as a float can be, within two units of the last place as doubles.
+
+NumPy's functions of doubles are the reference. Interpreted, the kernels are NumPy's own.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from minigrad.kernels import CPU, numpy_ref
+
+# name: the name in NumPy, and where numbers are drawn from: the smallest and largest size, and whether of both signs
+FUNCTIONS = {
+    "exp": ("exp", 1e-10, 87, True), "exp2": ("exp2", 1e-10, 126, True), "expm1": ("expm1", 1e-10, 87, True),
+    "log": ("log", 1e-37, 1e37, False), "log2": ("log2", 1e-37, 1e37, False), "log10": ("log10", 1e-37, 1e37, False),
+    "log1p": ("log1p", 1e-10, 1e37, False), "sin": ("sin", 1e-10, 2e6, True), "cos": ("cos", 1e-10, 2e6, True),
+    "tan": ("tan", 1e-10, 2e6, True), "asin": ("arcsin", 1e-10, 1, True), "acos": ("arccos", 1e-10, 1, True),
+    "atan": ("arctan", 1e-10, 1e10, True), "sinh": ("sinh", 1e-10, 88, True), "cosh": ("cosh", 1e-10, 88, True),
+    "tanh": ("tanh", 1e-10, 20, True), "asinh": ("arcsinh", 1e-10, 1e30, True), "acosh": ("arccosh", 1, 1e30, False),
+    "atanh": ("arctanh", 1e-10, 1, True),
+}
+PAIRS = {"pow": "power", "atan2": "arctan2"}
+numpys = pytest.mark.skipif(CPU.origin["exp"] == numpy_ref.__name__, reason="NumPy's own, which differ from machine to machine")
+UNITS = {"float32": 0.55, "float64": 3.0}       # NumPy's own error is up to one unit
+ENDS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 10.0, 100.0, 1000.0, 1024.0, 1e-3, 1e-10, 1e5,
+        1e6, 2e6, 1e10, 1e15, 1e22, 1e30, 1e38, 2.0 ** 24, 2.0 ** 25 + 4, 2.0 ** 28, 2.0 ** 29, 1e-45, -1e-45, 127.0, 128.0, -149.0,
+        -150.0, 88.7, 88.8, -87.4, -103.9, -104.1, 709.7, 709.8, 710.4, 710.5, -745.1, -745.2, -1074.0, 1023.0, *(np.pi * np.arange(1, 9) / 4)]
+
+
+def draw(name, dtype, n=20000):
+    """Numbers of all sizes, and as many between the ends."""
+    _, low, high, signs = FUNCTIONS[name]
+    rng = np.random.default_rng(len(name))
+    x = np.concatenate([np.exp(rng.uniform(np.log(low), np.log(high), n)), rng.uniform(low, min(high, 1000), n)])
+    return np.clip(x * rng.choice([-1, 1], 2 * n) if signs else x, -high, high).astype(dtype)
+
+
+def units(found, exact, dtype):
+    """The error in units of the last place; a nan where it should be one, or the same infinity, counts as 0."""
+    with np.errstate(all="ignore"):
+        rounded = exact.astype(dtype)
+        same = (found == rounded) | (np.isnan(found) & np.isnan(rounded))
+        return np.where(same, 0.0, np.abs(found - exact) / np.spacing(np.abs(rounded)))
+
+
+def reference(name, *arguments):
+    with np.errstate(all="ignore"):
+        return getattr(np, PAIRS.get(name) or FUNCTIONS[name][0])(*[x.astype("float64") for x in arguments])
+
+
+@numpys
+@pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_last_digit(name, dtype):
+    x = draw(name, dtype)
+    found = getattr(CPU, name)(x)
+    assert units(found, reference(name, x), dtype).max() <= UNITS[dtype]
+
+
+@pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_ends(name, dtype):
+    with np.errstate(all="ignore"):
+        x = np.array(ENDS + [-1e38, np.finfo(dtype).max, np.finfo(dtype).tiny, np.finfo(dtype).eps, 1 - np.finfo(dtype).eps], dtype)
+        found, exact = getattr(CPU, name)(x), reference(name, x)
+    assert (units(found, exact, dtype) <= 4).all()
+    real = ~np.isnan(exact)
+    np.testing.assert_array_equal(np.signbit(found[real]), np.signbit(exact[real]))
+
+
+@pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs(name, dtype):
+    rng = np.random.default_rng(0)
+    ends = np.array(list(itertools.product(ENDS, ENDS))).T
+    many = np.array([np.exp(rng.normal(size=20000) * 8) * rng.choice([1, 1, -1], 20000),
+                     np.where(rng.random(20000) < 0.3, rng.integers(-9, 9, 20000), rng.normal(size=20000) * 4)])
+    with np.errstate(all="ignore"):
+        x, y = np.concatenate([ends, many], axis=1).astype(dtype)
+        found, exact = getattr(CPU, name)(x, y), reference(name, x, y)
+    assert (units(found, exact, dtype) <= 4).all()
+    real = ~np.isnan(exact)
+    np.testing.assert_array_equal(np.signbit(found[real]), np.signbit(exact[real]))
+
+
+@numpys
+@pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_number_has_the_same_digits_everywhere(name, dtype):
+    """Alone, at any place of an array, and beside numbers that libm computes."""
+    x, kernel = draw(name, dtype, 300), getattr(CPU, name)
+    whole = kernel(x)
+    for start in (1, 2, 3, 5, 17):
+        np.testing.assert_array_equal(kernel(x[start:].copy()), whole[start:])
+    for i in range(0, len(x), 37):
+        np.testing.assert_array_equal(kernel(x[i:i + 1]), whole[i:i + 1])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(kernel(np.append(x, x.dtype.type(np.inf)))[:-1], whole)
+
+
+@numpys
+def test_powers_of_ten_and_two():
+    tens, twos = np.arange(-300, 300), np.arange(-1074, 1024)
+    np.testing.assert_array_equal(CPU.log10(np.array([float(f"1e{k}") for k in tens])), tens)
+    np.testing.assert_array_equal(CPU.log2(np.ldexp(1.0, twos)), twos)
+    np.testing.assert_array_equal(CPU.exp2(twos.astype(float)), np.ldexp(1.0, twos))
