@@ -42,9 +42,9 @@ INTERPRETED = {"__init__", "capi", "locks", "method_checks", "ownership", "priva
 
 # The files of rules that are compiled: what small networks run, and what checks many arguments before a short kernel (a gather of
 # 64 numbers takes 2.4 us compiled, 5.5 us interpreted). The others mostly call NumPy and the core, and gain little.
-OFTEN = {"activation", "arithmetic", "averaging", "broadcasting", "cat_split", "clone_cast", "comparison", "contractions",
-         "convolution", "convolution_checks", "counting", "einsum", "extrema", "functions", "getitem", "indexing", "inplace",
-         "inplace_pairs", "interpolation", "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding",
+OFTEN = {"activation", "arguments", "arithmetic", "averaging", "broadcasting", "cat_split", "clone_cast", "comparison",
+         "contractions", "convolution", "convolution_checks", "counting", "einsum", "extrema", "functions", "getitem", "indexing",
+         "inplace", "inplace_pairs", "interpolation", "keywords", "losses", "masking", "matrix", "out", "overwriting", "padding",
          "pointwise", "pooling", "precision", "predicates", "products", "reduction", "repeating", "reshaping", "rule",
          "scattering", "searching", "selection", "sorting", "strided", "unique", "variance", "views"}
 

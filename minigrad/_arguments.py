@@ -1,6 +1,6 @@
 """Checks of arguments that are neither tensors nor numbers: functions, sequences, objects of a class.
 
-``ops/base/rule.py`` has the checks of tensors and numbers.
+``ops/base/arguments.py`` has the checks of tensors and numbers.
 
     def checkpoint_sequential(functions, segments, input, ...):
         functions = listed(functions, "functions", "checkpoint_sequential")
@@ -12,7 +12,7 @@ Constructors and functions that are seldom called use them; functions that run a
 import numbers
 from typing import Any
 
-from minigrad.ops.base.rule import wrong_type
+from minigrad.ops.base.arguments import wrong_type
 
 __all__ = ["callable_argument", "instance", "listed", "repeated", "sized"]
 

@@ -23,9 +23,9 @@ from minigrad.creation._ranges import arange
 from minigrad.dtypes import as_dtype, get_default_dtype
 from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops import conj_physical, roll
+from minigrad.ops.base.arguments import dimension, integer, real, tensor_argument
 from minigrad.ops.base.keywords import accept_names_everywhere
 from minigrad.ops.base.out import accept_out
-from minigrad.ops.base.rule import dimension, integer, real, tensor_argument
 from minigrad.ops.linalg.fourier import FftC2C, FftC2R, FftR2C, pad_end
 from minigrad.ops.shape.clone_cast import cast
 

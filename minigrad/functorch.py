@@ -17,7 +17,7 @@ from minigrad.errors import ArgumentError
 from minigrad.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 from minigrad.func._arguments import check_models, check_module
 from minigrad.ops import stack
-from minigrad.ops.base.rule import truth
+from minigrad.ops.base.arguments import truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from minigrad._arguments import callable_argument, instance
 from minigrad._warnings import warn_once
 from minigrad.futures import Future
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import wrong_type
+from minigrad.ops.base.arguments import wrong_type
 
 __all__ = ["Attribute", "Final", "Future", "ScriptModule", "annotate", "export", "fork", "freeze", "ignore", "interface",
            "is_scripting", "is_tracing", "isinstance", "load", "optimize_for_inference", "optimized_execution", "save", "script",

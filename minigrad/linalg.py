@@ -12,9 +12,9 @@ Everything here is an op of ``minigrad/ops``, under the name that it has in torc
 from importlib import import_module as _import_module
 
 from minigrad.errors import LinAlgError
+from minigrad.ops.base.arguments import tensor_argument as _tensor_argument
 from minigrad.ops.base.keywords import accept_names_everywhere as _accept_names_everywhere
 from minigrad.ops.base.out import accept_out as _accept_out
-from minigrad.ops.base.rule import tensor_argument as _tensor_argument
 from minigrad.ops.linalg.contractions import linalg_cross as cross
 from minigrad.ops.linalg.contractions import matrix_power, multi_dot, vecdot
 from minigrad.ops.linalg.contractions import vander as _vander

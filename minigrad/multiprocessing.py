@@ -8,7 +8,7 @@ from multiprocessing import *  # pyright: ignore[reportWildcardImportFromLibrary
 
 from minigrad._arguments import callable_argument, listed
 from minigrad.errors import AutogradAssertionError, AutogradError, TensorValueError
-from minigrad.ops.base.rule import in_words, integer
+from minigrad.ops.base.arguments import in_words, integer
 
 __all__ = [*multiprocessing.__all__, "ProcessExitedException", "ProcessRaisedException", "get_all_sharing_strategies",     # pyright: ignore
            "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes"]

@@ -25,7 +25,7 @@ from minigrad.ops import addmm as _addmm
 from minigrad.ops import log_softmax as _log_softmax
 from minigrad.ops import matmul, where
 from minigrad.ops import softmax as _softmax
-from minigrad.ops.base.rule import flag, integers, tensor_argument, wrong_type
+from minigrad.ops.base.arguments import flag, integers, tensor_argument, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

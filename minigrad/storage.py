@@ -19,7 +19,7 @@ from minigrad._core.surface.variable import new_tensor
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_dtype
 from minigrad.errors import ArgumentError, OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

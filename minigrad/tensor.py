@@ -34,7 +34,7 @@ from minigrad.creation._legacy import from_legacy_arguments, legacy_argument
 from minigrad.creation._options import storage_options
 from minigrad.dtypes import as_device, as_dtype, get_default_dtype
 from minigrad.errors import ArgumentError, AutogradError, ShapeError
-from minigrad.ops.base.rule import dimension, flag, tensor_argument
+from minigrad.ops.base.arguments import dimension, flag, tensor_argument
 from minigrad.ops.shape.formats import channels_last, channels_last_3d, check_format
 from minigrad.ops.shape.views import as_shape
 

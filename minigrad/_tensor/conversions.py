@@ -40,7 +40,7 @@ from minigrad.dtypes import (
     uint8,
 )
 from minigrad.errors import ArgumentError, AutogradError, DtypeError, ScalarError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base.rule import tensor_argument, truth
+from minigrad.ops.base.arguments import tensor_argument, truth
 from minigrad.ops.shape.formats import check_format
 
 if TYPE_CHECKING:

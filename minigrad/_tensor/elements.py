@@ -12,7 +12,7 @@ import numpy as np
 from minigrad._arguments import callable_argument
 from minigrad._warnings import warn_once
 from minigrad.errors import AutogradError, TensorTypeError
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.shape.formats import strided
 
 if TYPE_CHECKING:

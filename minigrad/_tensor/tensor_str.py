@@ -20,7 +20,7 @@ from minigrad._arguments import instance
 from minigrad._core.graph.thread_state import current
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import integer, real
+from minigrad.ops.base.arguments import integer, real
 
 __all__ = ["set_printoptions", "tensor_str"]
 

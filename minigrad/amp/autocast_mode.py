@@ -27,7 +27,7 @@ from minigrad._core.graph.thread_state import current
 from minigrad._warnings import warn_once
 from minigrad.dtypes import as_device, as_dtype, device, float16, float32, float64
 from minigrad.errors import DeviceError, TensorTypeError, TensorValueError
-from minigrad.ops.base.rule import flag, truth
+from minigrad.ops.base.arguments import flag, truth
 from minigrad.ops.shape.clone_cast import cast
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available", "is_autocast_enabled",

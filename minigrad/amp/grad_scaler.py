@@ -18,7 +18,7 @@ from minigrad.amp.autocast_mode import has_gpu
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.dtypes import float16
 from minigrad.errors import AutogradAssertionError, AutogradError, MinigradError, TensorValueError
-from minigrad.ops.base.rule import integer, real, truth, wrong_type
+from minigrad.ops.base.arguments import integer, real, truth, wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["GradScaler"]

@@ -24,7 +24,7 @@ from minigrad.functional._fake_quantize import (
     per_tensor_symmetric,
     quint8,
 )
-from minigrad.ops.base.rule import in_words, integer, real, tensor_argument, truth
+from minigrad.ops.base.arguments import in_words, integer, real, tensor_argument, truth
 
 __all__ = ["FakeQuantize", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "MinMaxObserver", "MovingAverageMinMaxObserver",
            "MovingAveragePerChannelMinMaxObserver", "PerChannelMinMaxObserver"]

@@ -31,7 +31,7 @@ from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError
 from minigrad.functional._fake_quantize import per_channel_symmetric, per_tensor_symmetric, qint8
 from minigrad.nn.utils.fusion import fuse_conv_bn_eval
-from minigrad.ops.base.rule import truth
+from minigrad.ops.base.arguments import truth
 
 __all__ = ["DeQuantStub", "FakeQuantize", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "MinMaxObserver",
            "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver", "PerChannelMinMaxObserver", "QConfig",

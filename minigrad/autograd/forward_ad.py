@@ -21,7 +21,7 @@ from minigrad._core.graph.thread_state import current
 from minigrad._core.record import forward_ad
 from minigrad.autograd.grad_mode import Mode, decorate  # pyright: ignore[reportAttributeAccessIssue]
 from minigrad.errors import AutogradError, AutogradTypeError, TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

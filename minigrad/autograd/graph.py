@@ -26,7 +26,7 @@ from minigrad.autograd._multi_grad import (
 )
 from minigrad.autograd._mutation import allow_mutation
 from minigrad.errors import AutogradAssertionError, AutogradError, AutogradTypeError
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import os
 
 from minigrad._arguments import instance, listed
 from minigrad.errors import UnknownOperatorError
-from minigrad.ops.base.rule import integer, real
+from minigrad.ops.base.arguments import integer, real
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]
 

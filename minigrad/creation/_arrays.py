@@ -21,7 +21,7 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad._core.record.promotion import default_dtype, operands_dtype
 from minigrad.errors import DtypeError, OutOfMemoryError, ShapeError, TensorTypeError, TensorValueError
-from minigrad.ops.base.rule import NUMBERS, convert_number
+from minigrad.ops.base.arguments import NUMBERS, convert_number
 
 __all__ = ["as_array", "check_array"]
 

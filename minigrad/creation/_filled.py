@@ -14,7 +14,7 @@ from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, bool_, int64
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops.base.rule import WRITTEN_AS, convert_number, flag, integers, number
+from minigrad.ops.base.arguments import WRITTEN_AS, convert_number, flag, integers, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from minigrad._core.surface.variable import new_tensor
 from minigrad.creation._arrays import as_array, check_array
 from minigrad.dtypes import as_device, as_dtype
 from minigrad.errors import DtypeError, TensorTypeError, TensorValueError
-from minigrad.ops.base.rule import flag, integer, wrong_type
+from minigrad.ops.base.arguments import flag, integer, wrong_type
 
 if TYPE_CHECKING:
     from typing import Any

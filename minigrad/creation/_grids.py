@@ -17,7 +17,7 @@ from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_dtype, int64
 from minigrad.errors import ShapeError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

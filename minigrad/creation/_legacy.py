@@ -26,7 +26,7 @@ from minigrad.dtypes import (
     set_default_dtype,
 )
 from minigrad.errors import DeviceError, TensorTypeError
-from minigrad.ops.base.rule import in_words
+from minigrad.ops.base.arguments import in_words
 from minigrad.ops.shape.formats import strided
 
 if TYPE_CHECKING:

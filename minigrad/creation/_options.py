@@ -15,8 +15,8 @@ from typing import Any
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import DtypeError
+from minigrad.ops.base.arguments import flag, wrong_type
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import flag, wrong_type
 from minigrad.ops.shape.formats import check_format, layout
 
 __all__ = ["fills_out", "storage_options", "takes_storage_options"]

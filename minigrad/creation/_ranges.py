@@ -21,7 +21,7 @@ from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out
 from minigrad.dtypes import as_dtype, float64, int64
 from minigrad.errors import ArgumentError, AutogradError, DtypeError, ScalarError, ShapeError
-from minigrad.ops.base.rule import integer, number, real
+from minigrad.ops.base.arguments import integer, number, real
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Number, Tensor

@@ -14,7 +14,7 @@ from minigrad.distributions._arguments import check_numbers, check_tensors
 from minigrad.distributions._transform import Transform
 from minigrad.distributions.utils import sum_rightmost
 from minigrad.nn.functional import logsigmoid
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from minigrad.distributions.distribution import Distribution

@@ -19,7 +19,7 @@ from minigrad.distributions import constraints
 from minigrad.distributions._arguments import check_instances, check_tensors
 from minigrad.distributions.utils import sum_rightmost
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ from minigrad.distributions._transform import Transform, check_shape
 from minigrad.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn.functional import logsigmoid, pad
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ import minigrad as mg
 from minigrad._arguments import instance
 from minigrad.distributions._arguments import check_instances, check_numbers, check_reals, check_tensors
 from minigrad.errors import AutogradNotImplementedError, TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from typing import Any

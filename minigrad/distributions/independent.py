@@ -9,7 +9,7 @@ from minigrad.distributions import constraints
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import sum_rightmost
 from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

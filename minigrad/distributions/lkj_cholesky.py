@@ -11,7 +11,7 @@ from minigrad.distributions.beta import Beta
 from minigrad.distributions.distribution import Distribution
 from minigrad.distributions.utils import broadcast_all
 from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor

@@ -19,7 +19,7 @@ from minigrad._core.record.operands import translate_kernel_error
 from minigrad.creation._filled import sizes_argument
 from minigrad.distributions._arguments import check_tensors
 from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 from minigrad.random._generator import stream
 
 if TYPE_CHECKING:

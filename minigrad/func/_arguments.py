@@ -5,7 +5,7 @@ Mirrors the checks of ``torch/_functorch/eager_transforms.py``.
 
 from minigrad._arguments import listed
 from minigrad.errors import ArgumentError, AutogradError, TensorValueError
-from minigrad.ops.base.rule import wrong_type
+from minigrad.ops.base.arguments import wrong_type
 from minigrad.tensor import Tensor
 from minigrad.utils._pytree import tree_flatten, tree_leaves
 

@@ -34,7 +34,7 @@ from minigrad.func._arguments import (
 from minigrad.func._forward import JVP, Linearization
 from minigrad.func._levels import Level
 from minigrad.func._reverse import VJP
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 from minigrad.utils._pytree import tree_unflatten
 
 if TYPE_CHECKING:

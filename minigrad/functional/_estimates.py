@@ -14,9 +14,9 @@ from minigrad._arguments import listed
 from minigrad.errors import ArgumentError, DtypeError, ShapeError, TensorValueError
 from minigrad.linalg import qr, solve_triangular, svd
 from minigrad.ops import cat, matmul
+from minigrad.ops.base.arguments import dimension, flag, integer, real, tensor_argument
 from minigrad.ops.base.keywords import accept_names
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import dimension, flag, integer, real, tensor_argument
 from minigrad.random import randn
 from minigrad.tensor import Tensor as _Tensor
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from minigrad.autograd.function import Function
 from minigrad.creation import as_tensor
 from minigrad.errors import ArgumentError, ShapeError
-from minigrad.ops.base.rule import dimension, integer, tensor_argument
+from minigrad.ops.base.arguments import dimension, integer, tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor

@@ -6,7 +6,8 @@ Mirrors the functions with an underscore of ``torch._C._VariableFunctions``.
 import inspect
 
 from minigrad.nn.functional._in_place import celu_, selu_, threshold_
-from minigrad.ops.base.rule import named, tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
+from minigrad.ops.base.rule import named
 from minigrad.tensor import Tensor
 
 NAMES = [

@@ -18,7 +18,7 @@ from minigrad.nn.functional import (
     prelu,
     rms_norm,
 )
-from minigrad.ops.base.rule import integer, tensor_argument
+from minigrad.ops.base.arguments import integer, tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor

@@ -21,8 +21,8 @@ from minigrad.errors import DtypeError, LinAlgError, ShapeError
 from minigrad.linalg import lu as linalg_lu
 from minigrad.linalg import solve_triangular
 from minigrad.ops import matmul, tril, triu
+from minigrad.ops.base.arguments import flag, tensor_argument, wrong_type
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import flag, tensor_argument, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

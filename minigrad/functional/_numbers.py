@@ -18,9 +18,9 @@ from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_dtype, float64, get_default_dtype
 from minigrad.errors import ArgumentError, DtypeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.ops import narrow, remainder
+from minigrad.ops.base.arguments import flag, integer, integers, real, tensor_argument
 from minigrad.ops.base.keywords import accept_names
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import flag, integer, integers, real, tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ import random
 import minigrad as mg
 from minigrad._arguments import instance
 from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 __all__ = ["chain", "grads", "ladder", "random_graph"]
 

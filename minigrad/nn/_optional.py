@@ -2,7 +2,7 @@
 
 from minigrad.creation import empty
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base.rule import truth
+from minigrad.ops.base.arguments import truth
 
 __all__ = ["flag_of", "register_optional"]
 

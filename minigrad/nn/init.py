@@ -20,7 +20,7 @@ from minigrad.creation import empty, empty_like
 from minigrad.dtypes import float64
 from minigrad.errors import ArgumentError, TensorValueError
 from minigrad.ops import diagonal, log1p, where
-from minigrad.ops.base.rule import in_words, integer, number, real, tensor_argument, wrong_type
+from minigrad.ops.base.arguments import in_words, integer, number, real, tensor_argument, wrong_type
 from minigrad.ops.linalg.factorizations import linalg_qr
 from minigrad.random import randperm
 from minigrad.random._sampling import floating

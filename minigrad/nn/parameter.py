@@ -18,7 +18,7 @@ from minigrad._tensor.conversions import Conversions
 from minigrad._tensor.tensor_str import tensor_str
 from minigrad.creation import empty
 from minigrad.errors import AutogradError, TensorValueError
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

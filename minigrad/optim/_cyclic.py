@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from minigrad.ops.base.rule import real, wrong_type
+from minigrad.ops.base.arguments import real, wrong_type
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer, per_group
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from minigrad._arguments import callable_argument, listed
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
 
 if TYPE_CHECKING:

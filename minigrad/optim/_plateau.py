@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 from minigrad.optim._scheduler import LRScheduler, check, check_optimizer
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from minigrad.errors import AutogradNotImplementedError, MinigradError
-from minigrad.ops.base.rule import wrong_type
+from minigrad.ops.base.arguments import wrong_type
 from minigrad.optim.optimizer import Optimizer
 from minigrad.tensor import Tensor
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.creation import zeros_like
 from minigrad.dtypes import finfo
-from minigrad.ops.base.rule import wrong_type
+from minigrad.ops.base.arguments import wrong_type
 from minigrad.optim.optimizer import Optimizer, check_option, check_options
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from minigrad.ops import cat, reshape, view_as_real
 
 # pyright: reportOperatorIssue=false, reportAttributeAccessIssue=false, reportCallIssue=false, reportArgumentType=false
 # (the results of ops have no types inside the package)
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 from minigrad.optim._wolfe import Point, strong_wolfe
 from minigrad.optim.optimizer import ContradictingOptions, Optimizer, check, check_option
 from minigrad.tensor import Tensor

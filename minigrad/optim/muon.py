@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.creation import zeros_like
 from minigrad.errors import DtypeError
-from minigrad.ops.base.rule import truth, wrong_type
+from minigrad.ops.base.arguments import truth, wrong_type
 from minigrad.optim.optimizer import Optimizer, check, check_option, check_options
 
 if TYPE_CHECKING:

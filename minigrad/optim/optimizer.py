@@ -20,7 +20,7 @@ from minigrad._arguments import callable_argument, instance
 from minigrad._core.mutation.inplace import begin_write
 from minigrad.autograd.grad_mode import enable_grad, no_grad
 from minigrad.errors import MinigradError, OutOfRangeError
-from minigrad.ops.base.rule import truth, wrong_type
+from minigrad.ops.base.arguments import truth, wrong_type
 from minigrad.optim import _hooks
 from minigrad.optim._hooks import run_hooks
 from minigrad.tensor import Tensor

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 # (the results of ops have no types inside the package)
 from minigrad.creation import full_like, zeros_like
 from minigrad.ops import sign, where
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 from minigrad.optim.optimizer import Optimizer, check, check_options, check_pair
 
 if TYPE_CHECKING:

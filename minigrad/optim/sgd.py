@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad.creation import empty_like
-from minigrad.ops.base.rule import truth
+from minigrad.ops.base.arguments import truth
 from minigrad.optim.optimizer import Optimizer, check, check_option, check_options
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from minigrad.dtypes import int64
 from minigrad.errors import AutogradAssertionError, TensorValueError
 from minigrad.nn.modules.batchnorm import _BatchNorm
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import real, wrong_type
+from minigrad.ops.base.arguments import real, wrong_type
 from minigrad.optim._scheduler import LRScheduler, check, per_group
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import time
 from minigrad._arguments import callable_argument, instance, listed
 from minigrad.autograd import profiler
 from minigrad.errors import AutogradAssertionError, AutogradError
-from minigrad.ops.base.rule import integer, truth
+from minigrad.ops.base.arguments import integer, truth
 
 __all__ = ["ProfilerAction", "ProfilerActivity", "profile", "schedule", "supported_activities", "tensorboard_trace_handler"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.ops.base import overwriting
-from minigrad.ops.base.rule import integer, real
+from minigrad.ops.base.arguments import integer, real
 from minigrad.ops.elementwise import sampling
 from minigrad.ops.shape.views import expand
 from minigrad.random._generator import stream

@@ -14,10 +14,10 @@ from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out, takes_storage_options
 from minigrad.dtypes import as_device, as_dtype, float64, int64
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorTypeError
+from minigrad.ops.base.arguments import flag, integer, number, real, tensor_argument
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import flag, integer, number, real, tensor_argument
 from minigrad.ops.elementwise import sampling
 from minigrad.ops.shape.clone_cast import clone
 from minigrad.random._generator import stream

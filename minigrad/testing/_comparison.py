@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minigrad.errors import MinigradError, TensorTypeError, TensorValueError
-from minigrad.ops.base.rule import real, truth
+from minigrad.ops.base.arguments import real, truth
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

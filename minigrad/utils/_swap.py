@@ -4,7 +4,7 @@ import weakref
 
 from minigrad.autograd.graph import get_gradient_edge
 from minigrad.errors import AutogradError
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.tensor import attributes_of
 
 __all__ = ["swap_tensors"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from minigrad._arguments import callable_argument, instance, listed
 from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import integer, real
+from minigrad.ops.base.arguments import integer, real
 
 __all__ = ["Compare", "Measurement", "Timer", "timer"]
 

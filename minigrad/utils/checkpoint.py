@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from minigrad._arguments import callable_argument, listed
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError, TensorValueError
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 from minigrad.utils._checkpoint.debug import Debug
 from minigrad.utils._checkpoint.frames import CheckpointError, Frame, GraphExecGroup, describe_metadata, describe_nothing
 from minigrad.utils._checkpoint.reentrant import CheckpointFunction, check_backward_validity, detach_variable

@@ -1,7 +1,7 @@
 """Share memory with other libraries. Mirrors ``torch/utils/dlpack.py``."""
 
 from minigrad import from_dlpack
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
 
 __all__ = ["from_dlpack", "to_dlpack"]
 

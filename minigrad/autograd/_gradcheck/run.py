@@ -35,7 +35,7 @@ from minigrad.autograd._gradcheck.numerical import as_tuple, call_function, nume
 from minigrad.autograd._gradcheck.report import expect_equal, find_differences, to_matrices
 from minigrad.autograd.grad_mode import is_grad_enabled
 from minigrad.errors import AutogradError, GradcheckError, TensorValueError
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 from minigrad.random import Generator, rand
 from minigrad.tensor import Tensor
 

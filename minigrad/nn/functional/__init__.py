@@ -27,7 +27,7 @@ from minigrad.nn.functional._normalization import *
 from minigrad.nn.functional._padding import *
 from minigrad.nn.functional._pair_losses import *
 from minigrad.nn.functional._piecewise import *
-from minigrad.ops.base import rule as _base
+from minigrad.ops.base import arguments as _base
 from minigrad.ops.linalg.matrix import linear
 from minigrad.ops.linalg.pairwise import bilinear, pdist
 from minigrad.ops.nn import averaging as _averaging

@@ -28,8 +28,8 @@ from minigrad._core.record.apply import call
 from minigrad._lazy import lazy
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.ops import abs, softmax, tanh
+from minigrad.ops.base.arguments import dimension, number, real, tensor_argument, truth, wrong_type
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import dimension, number, real, tensor_argument, truth, wrong_type
 from minigrad.ops.elementwise.comparison import Ordering
 from minigrad.ops.nn.activation import Celu, CeluInPlace, Elu, EluInPlace, Gelu, Glu, LogSigmoid, Mish, Silu, Softplus
 

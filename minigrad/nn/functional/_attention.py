@@ -19,8 +19,8 @@ from minigrad.dtypes import bool_
 from minigrad.errors import ArgumentError, ShapeError
 from minigrad.nn.functional._dropout import dropout
 from minigrad.ops import matmul, reshape, softmax, transpose, tril, where
+from minigrad.ops.base.arguments import real, tensor_argument, truth
 from minigrad.ops.base.autocast import cast_operands
-from minigrad.ops.base.rule import real, tensor_argument, truth
 from minigrad.ops.nn.attention import Attention
 
 if TYPE_CHECKING:

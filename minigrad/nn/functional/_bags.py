@@ -12,7 +12,7 @@ from minigrad.dtypes import int64
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, TensorValueError
 from minigrad.nn.functional._embedding import embedding
 from minigrad.ops import bincount, index_add, stack
-from minigrad.ops.base.rule import integer, tensor_argument
+from minigrad.ops.base.arguments import integer, tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor

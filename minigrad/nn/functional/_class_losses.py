@@ -13,9 +13,9 @@ from minigrad.errors import OutOfRangeError, ShapeError, TensorValueError
 from minigrad.nn.functional._activations import logsigmoid
 from minigrad.nn.functional._losses import broadcasts_to, cast_loss, check_tensors
 from minigrad.ops import relu, sum
+from minigrad.ops.base.arguments import number, real, tensor_argument
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import number, real, tensor_argument
 from minigrad.ops.nn.losses import reduce_loss, reduction_of
 
 if TYPE_CHECKING:

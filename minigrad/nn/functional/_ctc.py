@@ -22,8 +22,8 @@ from minigrad.creation import arange, full, tensor, zeros
 from minigrad.dtypes import int64
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops import cat, logsumexp, stack, where
+from minigrad.ops.base.arguments import flag, integer, tensor_argument
 from minigrad.ops.base.autocast import autocasts
-from minigrad.ops.base.rule import flag, integer, tensor_argument
 from minigrad.ops.nn.losses import reduction_of
 from minigrad.tensor import Tensor
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from minigrad._core.record.apply import call
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import DtypeError, ShapeError, TensorValueError
-from minigrad.ops.base.rule import real, tensor_argument, truth
+from minigrad.ops.base.arguments import real, tensor_argument, truth
 from minigrad.ops.index.masking import NativeDropout
 from minigrad.random._generator import stream
 from minigrad.tensor import Tensor

@@ -13,7 +13,7 @@ from minigrad._core.record.apply import call
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.errors import AutogradAssertionError, DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops import bincount, contiguous, index_select, reshape, unique, unsqueeze, where
-from minigrad.ops.base.rule import integer, outside, real, tensor_argument, truth
+from minigrad.ops.base.arguments import integer, outside, real, tensor_argument, truth
 from minigrad.ops.linalg.norms import vector_norm
 from minigrad.ops.nn.embedding import Embedding
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from minigrad.creation import linspace, ones, zeros
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorValueError
 from minigrad.ops import cat, floor, gather, matmul, stack, where
+from minigrad.ops.base.arguments import flag, in_words, integers, tensor_argument
 from minigrad.ops.base.autocast import autocasts
-from minigrad.ops.base.rule import flag, in_words, integers, tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

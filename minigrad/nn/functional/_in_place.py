@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from minigrad.errors import ShapeError, TensorValueError
 from minigrad.nn import functional as F
 from minigrad.ops import clamp_min, minimum
-from minigrad.ops.base.rule import flag, named, real, tensor_argument, wrong_type
+from minigrad.ops.base.arguments import flag, real, tensor_argument, wrong_type
+from minigrad.ops.base.rule import named
 from minigrad.ops.nn.losses import reduce_loss, reduction_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from minigrad.dtypes import float64
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.nn.functional._piecewise import apply_formula, leaky_relu
 from minigrad.ops import clamp_min, cumprod
+from minigrad.ops.base.arguments import flag, real, tensor_argument
 from minigrad.ops.base.autocast import autocasts
-from minigrad.ops.base.rule import flag, real, tensor_argument
 from minigrad.ops.nn import pooling
 from minigrad.ops.nn.losses import reduce_loss, reduction_of
 

@@ -25,9 +25,9 @@ from minigrad._core.record.apply import call
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorValueError
 from minigrad.ops import abs, amax, amin, clamp_min, exp, expand, log, sum, where
+from minigrad.ops.base.arguments import flag, in_words, real, tensor_argument, truth
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import flag, in_words, real, tensor_argument, truth
 from minigrad.ops.elementwise.selection import promote_tensors
 from minigrad.ops.nn.likelihoods import BinaryCrossEntropy, BinaryCrossEntropyWithLogits, WeightedBinaryCrossEntropyWithLogits
 from minigrad.ops.nn.losses import NONE, NUMBER_OF, HuberLoss, SmoothL1Loss, reduce_loss, reduction_of

@@ -29,7 +29,7 @@ from minigrad.nn.functional._attention import scaled_dot_product_attention
 from minigrad.nn.functional._dropout import dropout
 from minigrad.nn.functional._padding import pad
 from minigrad.ops import cat, chunk, masked_fill, matmul, reshape, softmax, transpose, unsqueeze
-from minigrad.ops.base.rule import integer, real, tensor_argument, truth
+from minigrad.ops.base.arguments import integer, real, tensor_argument, truth
 from minigrad.ops.linalg.matrix import linear
 
 if TYPE_CHECKING:

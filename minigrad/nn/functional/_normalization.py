@@ -29,9 +29,9 @@ from minigrad.dtypes import finfo, float32
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorValueError
 from minigrad.nn.functional._padding import pad
 from minigrad.ops import clamp_min, mean, reshape, rsqrt
+from minigrad.ops.base.arguments import integer, integers, real, tensor_argument, truth
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, is_reduced, wide
-from minigrad.ops.base.rule import integer, integers, real, tensor_argument, truth
 from minigrad.ops.linalg.norms import vector_norm
 from minigrad.ops.nn.averaging import avg_pool2d
 from minigrad.ops.nn.normalization import FusedRmsNorm, NativeBatchNorm, NativeGroupNorm, NativeLayerNorm

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 # (the results of ops have no types inside the package)
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError, TensorTypeError
-from minigrad.ops.base.rule import integer, number, tensor_argument, wrong_type
+from minigrad.ops.base.arguments import integer, number, tensor_argument, wrong_type
 from minigrad.ops.nn.padding import PADS, ConstantPadNd, pad_circular
 
 if TYPE_CHECKING:

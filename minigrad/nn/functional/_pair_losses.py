@@ -17,10 +17,10 @@ from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import DtypeError, ShapeError, TensorValueError
 from minigrad.nn.functional._losses import check_tensors
 from minigrad.ops import clamp_min, expand, minimum, sqrt, sum, where
+from minigrad.ops.base.arguments import flag, real, tensor_argument
 from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.keywords import accept_names
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import flag, real, tensor_argument
 from minigrad.ops.elementwise.selection import promote_tensors
 from minigrad.ops.linalg.norms import vector_norm
 from minigrad.ops.nn.losses import reduce_loss, reduction_of

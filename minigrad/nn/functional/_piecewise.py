@@ -26,7 +26,7 @@ from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, ShapeError, TensorValueError
 from minigrad.nn.functional._activations import apply_rule, require_ordered
 from minigrad.ops import reshape, where
-from minigrad.ops.base.rule import convert_number, number, real, tensor_argument, truth
+from minigrad.ops.base.arguments import convert_number, number, real, tensor_argument, truth
 from minigrad.ops.nn.piecewise import (
     Hardshrink,
     Hardsigmoid,

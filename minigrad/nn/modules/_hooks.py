@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.handle import RemovableHandle, add_hook
 from minigrad.nn.modules._backward_hook import BackwardHook
-from minigrad.ops.base.rule import truth
+from minigrad.ops.base.arguments import truth
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

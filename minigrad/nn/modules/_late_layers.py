@@ -20,7 +20,7 @@ from minigrad.nn.modules.batchnorm import _BatchNorm
 from minigrad.nn.modules.loss import NLLLoss
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base.rule import integer, real, tensor_argument
+from minigrad.ops.base.arguments import integer, real, tensor_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from minigrad.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from minigrad.nn.modules.lazy import LazyModuleMixin
 from minigrad.nn.parameter import UninitializedParameter
-from minigrad.ops.base.rule import tensor_argument, truth
+from minigrad.ops.base.arguments import tensor_argument, truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from minigrad.errors import OutOfRangeError
 from minigrad.nn.modules.lazy import LazyModuleMixin
 from minigrad.nn.modules.linear import Linear
 from minigrad.nn.parameter import UninitializedParameter
-from minigrad.ops.base.rule import tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Tensor

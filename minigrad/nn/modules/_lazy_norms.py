@@ -22,7 +22,7 @@ from minigrad.nn.modules.batchnorm import (
 )
 from minigrad.nn.modules.lazy import LazyModuleMixin
 from minigrad.nn.parameter import UninitializedBuffer, UninitializedParameter
-from minigrad.ops.base.rule import tensor_argument, truth
+from minigrad.ops.base.arguments import tensor_argument, truth
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Tensor

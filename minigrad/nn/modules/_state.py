@@ -20,7 +20,7 @@ from minigrad._arguments import instance
 from minigrad._core.graph.handle import add_hook
 from minigrad.errors import MinigradError
 from minigrad.nn.parameter import is_lazy
-from minigrad.ops.base.rule import truth
+from minigrad.ops.base.arguments import truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable

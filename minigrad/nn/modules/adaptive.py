@@ -15,7 +15,7 @@ from minigrad.nn.modules.linear import Linear
 from minigrad.nn.modules.lists import ModuleList
 from minigrad.nn.modules.module import Module
 from minigrad.ops import argmax, cat
-from minigrad.ops.base.rule import integer, real, tensor_argument, wrong_type
+from minigrad.ops.base.arguments import integer, real, tensor_argument, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.nn.modules.lists import *  # noqa: F403  (PyTorch has them in this file)
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

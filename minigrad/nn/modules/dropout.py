@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.nn import functional as F
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 
 if TYPE_CHECKING:
     from minigrad.types import Tensor

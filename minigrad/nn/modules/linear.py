@@ -12,7 +12,7 @@ from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from typing import Any

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base.rule import in_words
+from minigrad.ops.base.arguments import in_words
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from minigrad.errors import TensorValueError
 from minigrad.nn import functional as F
 from minigrad.nn.modules._loss_base import _Loss, _WeightedLoss
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor

@@ -14,7 +14,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init as initial
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 
 if TYPE_CHECKING:
     from typing import Literal

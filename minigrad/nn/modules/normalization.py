@@ -13,7 +13,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

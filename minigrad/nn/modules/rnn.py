@@ -33,7 +33,7 @@ from minigrad.nn.modules.rnn_cells import *  # noqa: F403  (PyTorch has them in 
 from minigrad.nn.parameter import Parameter
 from minigrad.nn.utils.rnn import PackedSequence
 from minigrad.ops import cat, stack, unbind
-from minigrad.ops.base.rule import integer, real
+from minigrad.ops.base.arguments import integer, real
 
 if TYPE_CHECKING:
     from typing import Any

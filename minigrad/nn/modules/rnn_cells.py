@@ -16,7 +16,7 @@ from minigrad.nn import init
 from minigrad.nn._optional import flag_of, register_optional
 from minigrad.nn._recurrent import cell
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Tensor

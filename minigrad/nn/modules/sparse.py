@@ -11,7 +11,7 @@ from minigrad.nn import functional as F
 from minigrad.nn import init
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter
-from minigrad.ops.base.rule import integer, tensor_argument
+from minigrad.ops.base.arguments import integer, tensor_argument
 
 if TYPE_CHECKING:
     from typing import Self

@@ -29,7 +29,7 @@ from minigrad.nn.modules.lists import ModuleList
 from minigrad.nn.modules.module import Module
 from minigrad.nn.modules.normalization import LayerNorm
 from minigrad.ops import triu
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from minigrad._absent import absent
 from minigrad._arguments import callable_argument, listed, sized
 from minigrad.errors import ArgumentError, AutogradAssertionError, TensorValueError
 from minigrad.ops import cat, chunk, stack
-from minigrad.ops.base.rule import integer, tensor_argument, wrong_type
+from minigrad.ops.base.arguments import integer, tensor_argument, wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["gather", "parallel_apply", "replicate", "scatter", "scatter_kwargs"]

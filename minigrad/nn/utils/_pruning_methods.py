@@ -14,7 +14,7 @@ from minigrad.creation import ones_like, zeros_like
 from minigrad.errors import AutogradAssertionError, OutOfRangeError, TensorTypeError, TensorValueError
 from minigrad.nn.modules.module import Module
 from minigrad.ops import abs, kthvalue, norm, topk
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 from minigrad.random import rand, rand_like
 from minigrad.tensor import Tensor
 

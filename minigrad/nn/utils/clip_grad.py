@@ -14,7 +14,7 @@ from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import tensor
 from minigrad.errors import MinigradError
 from minigrad.ops import abs, amax, clamp, ne, pow, stack, sum
-from minigrad.ops.base.rule import real, tensor_argument, truth
+from minigrad.ops.base.arguments import real, tensor_argument, truth
 from minigrad.tensor import Tensor
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]

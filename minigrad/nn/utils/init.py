@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING
 
 from minigrad.nn.modules.module import Module
-from minigrad.ops.base.rule import in_words
+from minigrad.ops.base.arguments import in_words
 
 if TYPE_CHECKING:
     from typing import Any

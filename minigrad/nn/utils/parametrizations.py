@@ -25,7 +25,7 @@ from minigrad.nn.modules.conv import _ConvTransposeNd
 from minigrad.nn.modules.module import Module
 from minigrad.nn.utils.parametrize import register_parametrization
 from minigrad.ops import allclose, cat, matrix_exp, mv, stack, vdot
-from minigrad.ops.base.rule import dimension, integer, real
+from minigrad.ops.base.arguments import dimension, integer, real
 from minigrad.ops.linalg.factorizations import linalg_qr as qr
 from minigrad.ops.linalg.inverses import solve
 from minigrad.random import randn

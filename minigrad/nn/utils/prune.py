@@ -32,7 +32,7 @@ from minigrad.nn.utils._pruning_methods import (
     RandomUnstructured,
 )
 from minigrad.nn.utils.convert_parameters import parameters_to_vector
-from minigrad.ops.base.rule import in_words
+from minigrad.ops.base.arguments import in_words
 
 if TYPE_CHECKING:
     from typing import Any

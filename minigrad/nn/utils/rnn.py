@@ -22,7 +22,7 @@ from minigrad.creation import arange, empty_like, tensor
 from minigrad.dtypes import int64
 from minigrad.errors import AutogradAssertionError, ShapeError, TensorValueError
 from minigrad.ops import cat, index_select, split, stack, transpose, unbind
-from minigrad.ops.base.rule import flag, integer, tensor_argument, truth
+from minigrad.ops.base.arguments import flag, integer, tensor_argument, truth
 from minigrad.tensor import Tensor
 
 if TYPE_CHECKING:

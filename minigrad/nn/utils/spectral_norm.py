@@ -14,7 +14,7 @@ from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter, is_lazy
 from minigrad.nn.utils.weight_norm import find_hook, find_parameter
 from minigrad.ops import dot, mv
-from minigrad.ops.base.rule import integer, real, tensor_argument
+from minigrad.ops.base.arguments import integer, real, tensor_argument
 
 if TYPE_CHECKING:
     from typing import Any

@@ -10,7 +10,7 @@ from minigrad.errors import ArgumentError, MinigradError, TensorValueError
 from minigrad.nn.modules.module import Module
 from minigrad.nn.parameter import Parameter, is_lazy
 from minigrad.nn.utils.parametrizations import norm_except_dim
-from minigrad.ops.base.rule import integer
+from minigrad.ops.base.arguments import integer
 
 if TYPE_CHECKING:
     from typing import Any

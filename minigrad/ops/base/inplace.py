@@ -22,9 +22,9 @@ from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import DtypeError, TensorTypeError
 from minigrad.ops.base import overwriting
+from minigrad.ops.base.arguments import NUMBERS, number
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.overwriting import copy_
-from minigrad.ops.base.rule import NUMBERS, number
 from minigrad.ops.elementwise import arithmetic, functions, selection
 from minigrad.ops.elementwise.arithmetic import DivMode, scale_by_alpha
 from minigrad.ops.elementwise.selection import Clamp, ClampTensor, clamp_limits, promote_tensors

@@ -17,9 +17,10 @@ from typing import Any
 
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import binary, call, unary
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Elementwise, named, tensor_argument
+from minigrad.ops.base.rule import Elementwise, named
 
 __all__ = ["IN_PLACE", "in_place_too", "run"]
 

@@ -17,7 +17,8 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
 from minigrad.errors import ShapeError
-from minigrad.ops.base.rule import NUMBERS, Op, convert_number, op, tensor_argument, tensor_error, variant
+from minigrad.ops.base.arguments import NUMBERS, convert_number, tensor_argument, tensor_error
+from minigrad.ops.base.rule import Op, op, variant
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.shape.cat_split import select
 from minigrad.ops.shape.clone_cast import move

@@ -18,20 +18,11 @@ from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
+from minigrad.ops.base.arguments import NUMBERS, number, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, has_reduced, is_reduced, round_to, to_wide
-from minigrad.ops.base.rule import (
-    BOOL,
-    NUMBERS,
-    Elementwise,
-    number,
-    op,
-    tensor_argument,
-    tensor_error,
-    two_operands,
-    unary_function,
-)
+from minigrad.ops.base.rule import BOOL, Elementwise, op, two_operands, unary_function
 from minigrad.ops.elementwise.functions import Reciprocal, log
 from minigrad.ops.elementwise.selection import abs, cast, number_tensor, promote_tensors, where, zeros_like
 

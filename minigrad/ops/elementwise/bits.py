@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ArgumentError, AutogradNotImplementedError
+from minigrad.ops.base.arguments import in_words, tensor_argument, tensor_error
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import in_words, tensor_argument, tensor_error
 from minigrad.ops.elementwise.arithmetic import mul, pow
 from minigrad.ops.elementwise.rounding import floor_divide, remainder
 from minigrad.ops.elementwise.selection import abs, where

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import DtypeError
+from minigrad.ops.base.arguments import NUMBERS, real, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import NUMBERS, Elementwise, op, real, tensor_error
+from minigrad.ops.base.rule import Elementwise, op
 from minigrad.ops.elementwise.selection import promote_tensors, where
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from cython.cimports.minigrad._core.record.apply import binary, call
 
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import AutogradNotImplementedError, TensorTypeError
+from minigrad.ops.base.arguments import NUMBERS, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error, two_operands
+from minigrad.ops.base.rule import BOOL, Elementwise, named, op, two_operands
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
+from minigrad.ops.base.arguments import NUMBERS, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import explain_misfit
-from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, named, op, tensor_argument, tensor_error, variant
+from minigrad.ops.base.rule import BOOL, Elementwise, named, op, variant
 from minigrad.ops.elementwise import comparison
 from minigrad.ops.elementwise.selection import zeros_like
 

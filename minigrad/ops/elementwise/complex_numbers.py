@@ -20,11 +20,12 @@ from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Elementwise, Linear, View, conj, op, tensor_argument
+from minigrad.ops.base.rule import Elementwise, Linear, View, conj, op
 from minigrad.ops.elementwise.functions import cos, sin
 from minigrad.ops.elementwise.selection import abs, real_part, where
 from minigrad.ops.shape.strided import AsStridedAdd

@@ -16,10 +16,11 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call, unary
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import AutogradNotImplementedError
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import FLOAT64, Elementwise, op, tensor_argument, without_derivative
+from minigrad.ops.base.rule import FLOAT64, Elementwise, op, without_derivative
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import promote_tensors, where
 from minigrad.ops.elementwise.special import Special, convert_to_floating, lgamma

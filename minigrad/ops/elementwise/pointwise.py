@@ -19,10 +19,11 @@ from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import DtypeError
+from minigrad.ops.base.arguments import NUMBERS, number, tensor_argument, tensor_error
 from minigrad.ops.base.inplace_pairs import IN_PLACE, in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import BOOL, NUMBERS, Elementwise, number, op, tensor_argument, tensor_error
+from minigrad.ops.base.rule import BOOL, Elementwise, op
 from minigrad.ops.elementwise.arithmetic import pow
 from minigrad.ops.elementwise.functions import cos, exp, sigmoid, sin
 from minigrad.ops.elementwise.predicates import isfinite, isnan

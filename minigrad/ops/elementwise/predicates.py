@@ -19,8 +19,9 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ArgumentError, DtypeError
+from minigrad.ops.base.arguments import flag, real, tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import BOOL, Elementwise, flag, op, real, tensor_argument, unary_function
+from minigrad.ops.base.rule import BOOL, Elementwise, op, unary_function
 from minigrad.ops.elementwise.comparison import eq
 from minigrad.ops.elementwise.selection import abs
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError
+from minigrad.ops.base.arguments import flag, integer, real, tensor_argument, wrong_type
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import FLOAT64, Elementwise, Op, flag, integer, op, real, tensor_argument, wrong_type
+from minigrad.ops.base.rule import FLOAT64, Elementwise, Op, op
 from minigrad.ops.elementwise.gamma_zeta import two_floats
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import scatter_add

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError
+from minigrad.ops.base.arguments import NUMBERS, integer, tensor_argument, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.precision import round_to, to_wide
-from minigrad.ops.base.rule import NUMBERS, Elementwise, integer, op, tensor_argument, tensor_error
+from minigrad.ops.base.rule import Elementwise, op
 from minigrad.ops.elementwise.arithmetic import div
 from minigrad.ops.elementwise.selection import cast, number_tensor, promote_tensors, zeros_like
 

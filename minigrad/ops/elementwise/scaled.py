@@ -18,8 +18,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import FLOAT64, tensor_argument
+from minigrad.ops.base.rule import FLOAT64
 from minigrad.ops.elementwise.functions import exp, log, log1p, sqrt
 from minigrad.ops.elementwise.gamma_zeta import i0, i1
 from minigrad.ops.elementwise.selection import abs as absolute

@@ -23,22 +23,17 @@ from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
+from minigrad.ops.base.arguments import LARGE, NUMBERS, WRITTEN_AS, convert_number, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import (
     BOOL,
     INT64,
-    LARGE,
-    NUMBERS,
-    WRITTEN_AS,
     Elementwise,
     Linear,
     View,
-    convert_number,
     named,
     op,
-    tensor_argument,
-    tensor_error,
     two_operands,
     unary_function,
     write_by_kernel,

@@ -16,9 +16,10 @@ from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import default_dtype
 from minigrad.errors import ArgumentError, DtypeError
+from minigrad.ops.base.arguments import integer, real, tensor_argument
 from minigrad.ops.base.inplace_pairs import IN_PLACE, in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Elementwise, integer, op, real, tensor_argument
+from minigrad.ops.base.rule import Elementwise, op
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import cast, where
 from minigrad.ops.shape.cat_split import check_count

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import Elementwise, conj, op, tensor_argument
+from minigrad.ops.base.rule import Elementwise, conj, op
 from minigrad.ops.elementwise.functions import exp, rsqrt
 from minigrad.ops.elementwise.selection import float_operands, where
 

@@ -14,10 +14,11 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import operands_dtype
+from minigrad.ops.base.arguments import NUMBERS, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import NUMBERS, Elementwise, op, tensor_argument, tensor_error, two_operands
+from minigrad.ops.base.rule import Elementwise, op, two_operands
 from minigrad.ops.elementwise.functions import log, log1p
 from minigrad.ops.elementwise.selection import cast, promote_tensors, where
 from minigrad.ops.elementwise.special import convert_to_floating

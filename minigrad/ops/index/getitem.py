@@ -27,9 +27,10 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad.errors import DeviceError, DtypeError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.ops.base.arguments import NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.overwriting import broadcasts_to, copy_, fill_
-from minigrad.ops.base.rule import BOOL, INT64, NUMBERS, WRITTEN_AS, convert_number, flag, outside, tensor_argument
+from minigrad.ops.base.rule import BOOL, INT64
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.index.indexing import Index, IndexPut, IndexPutMask
 from minigrad.ops.shape.cat_split import Select, Slice

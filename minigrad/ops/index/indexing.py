@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
+from minigrad.ops.base.arguments import dimension, flag, number, outside, tensor_argument
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, Linear, dimension, flag, number, op, outside, tensor_argument
+from minigrad.ops.base.rule import INT64, Linear, op
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import SliceBackward
 from minigrad.ops.shape.clone_cast import cast

@@ -17,21 +17,10 @@ from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.ops.base.arguments import NUMBERS, convert_number, integer, tensor_argument, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import (
-    BOOL,
-    NUMBERS,
-    Elementwise,
-    Linear,
-    Op,
-    convert_number,
-    integer,
-    op,
-    tensor_argument,
-    tensor_error,
-    variant,
-)
+from minigrad.ops.base.rule import BOOL, Elementwise, Linear, Op, op, variant
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import IndexPutMask, linear_together
 from minigrad.ops.shape.cat_split import cat

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.ops.base.arguments import NUMBERS, convert_number, tensor_argument, tensor_error, wrong_type
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import NUMBERS, Linear, convert_number, op, tensor_argument, tensor_error, wrong_type
+from minigrad.ops.base.rule import Linear, op
 from minigrad.ops.index.indexing import (
     IndexSelect,
     ScatterAdd,

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
+from minigrad.ops.base.arguments import dimension, flag, integer, outside, tensor_argument, wrong_type
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import INT64, Linear, Op, dimension, flag, integer, op, outside, tensor_argument, wrong_type
+from minigrad.ops.base.rule import INT64, Linear, Op, op
 from minigrad.ops.elementwise.rounding import remainder
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands, slices

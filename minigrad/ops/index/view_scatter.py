@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, ShapeError
-from minigrad.ops.base.rule import BOOL, INT64, dimension, integer, tensor_argument
+from minigrad.ops.base.arguments import dimension, integer, tensor_argument
+from minigrad.ops.base.rule import BOOL, INT64
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.scattering import index_copy
 from minigrad.ops.shape.cat_split import select

@@ -13,9 +13,10 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
+from minigrad.ops.base.arguments import dimension, flag, integer, integers, tensor_argument, wrong_type
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Linear, dimension, flag, integer, integers, op, tensor_argument, wrong_type
+from minigrad.ops.base.rule import Linear, op
 from minigrad.ops.linalg.inverses import inv
 from minigrad.ops.linalg.matrix import dot, matmul, mm
 from minigrad.ops.reduce.reduction import sum as total

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
-from minigrad.ops.base.rule import integer, tensor_argument
+from minigrad.ops.base.arguments import integer, tensor_argument
 from minigrad.ops.reduce.reduction import sum
 from minigrad.ops.shape.strided import diagonal
 from minigrad.ops.shape.views import reshape, squeeze, transpose, unsqueeze

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ArgumentError, TensorTypeError, TensorValueError
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.autocast import cast_operands
-from minigrad.ops.base.rule import tensor_argument
 from minigrad.ops.linalg.matrix import bmm, check_same_dtype
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.strided import diagonal

@@ -11,8 +11,9 @@ from collections import namedtuple
 
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError
+from minigrad.ops.base.arguments import flag, tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, flag, is_reduced, op, tensor_argument
+from minigrad.ops.base.rule import Op, is_reduced, op
 from minigrad.ops.index.indexing import gather
 from minigrad.ops.index.masking import tril, triu
 from minigrad.ops.linalg.inverses import solve_triangular

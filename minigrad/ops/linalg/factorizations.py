@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradError, DtypeError, TensorTypeError
+from minigrad.ops.base.arguments import flag
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, flag, op
+from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import LinalgSolveTriangular, check_inverted, check_sizes
 from minigrad.ops.linalg.matrices import (

@@ -22,8 +22,9 @@ import numpy as np
 
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.ops.base.arguments import flag, tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, conj, flag, op, tensor_argument
+from minigrad.ops.base.rule import Op, conj, op
 from minigrad.ops.linalg.matrices import (
     adjoint,
     check_floating,

@@ -13,7 +13,8 @@ from typing import Any
 
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, LinAlgError, ShapeError
-from minigrad.ops.base.rule import INT64, Op, add_tangents, conj, op, real, tensor_argument, wrong_type
+from minigrad.ops.base.arguments import real, tensor_argument, wrong_type
+from minigrad.ops.base.rule import INT64, Op, add_tangents, conj, op
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import check_batches
 from minigrad.ops.linalg.matrices import adjoint, check_floating, column, row

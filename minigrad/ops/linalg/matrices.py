@@ -10,7 +10,8 @@ Mirrors ``aten/src/ATen/native/LinearAlgebraUtils.h``.
 
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, LinAlgError, ShapeError
-from minigrad.ops.base.rule import conj, is_reduced, tensor_argument
+from minigrad.ops.base.arguments import tensor_argument
+from minigrad.ops.base.rule import conj, is_reduced
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.index.masking import Tril, Triu
 from minigrad.ops.shape.diagonals import DiagEmbed

@@ -24,9 +24,10 @@ from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Linear, Op, op, tensor_argument
+from minigrad.ops.base.rule import Linear, Op, op
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import SqueezeDimOfResult, UnsafeView, expand, reshape, t, transpose, unsqueeze, view
 

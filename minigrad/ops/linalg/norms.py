@@ -19,10 +19,11 @@ from minigrad._core.graph.thread_state import current
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import ArgumentError, DtypeError, ScalarError, ShapeError
+from minigrad.ops.base.arguments import dimension, flag, number, tensor_argument
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
-from minigrad.ops.base.rule import Op, conj, dimension, flag, number, op, tensor_argument
+from minigrad.ops.base.rule import Op, conj, op
 from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import promote_tensors, real_part, sgn, where
 from minigrad.ops.linalg.matrices import check_floating, check_matrices

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
+from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import BOOL, tensor_argument
+from minigrad.ops.base.rule import BOOL
 from minigrad.ops.index.indexing import index_select
 from minigrad.ops.index.masking import triu
 from minigrad.ops.linalg.matrix import matmul

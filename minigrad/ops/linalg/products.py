@@ -14,11 +14,12 @@ from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.kernels.contract import NUMBER
+from minigrad.ops.base.arguments import number, tensor_argument
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide_on_cpu
-from minigrad.ops.base.rule import Elementwise, Op, number, op, tensor_argument, write_by_kernel
+from minigrad.ops.base.rule import Elementwise, Op, op, write_by_kernel
 from minigrad.ops.elementwise.selection import promote_tensors
 from minigrad.ops.linalg.matrix import Bmm, add_product, addmm_operands, check, check_bmm, check_inner_sizes, check_same_dtype
 from minigrad.ops.shape.clone_cast import contiguous

@@ -16,8 +16,9 @@ import numpy as np
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError
+from minigrad.ops.base.arguments import flag, real, tensor_error
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, Op, flag, op, real, tensor_error
+from minigrad.ops.base.rule import INT64, Op, op
 from minigrad.ops.elementwise.comparison import gt
 from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import maximum, where

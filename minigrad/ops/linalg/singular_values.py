@@ -18,8 +18,9 @@ from collections import namedtuple
 from typing import TYPE_CHECKING, Any
 
 from minigrad.errors import ArgumentError
+from minigrad.ops.base.arguments import flag, in_words
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, flag, in_words, op
+from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.matrices import adjoint, check_floating, check_matrices, column, diagonal_matrix, diagonal_of, row, skew
 from minigrad.ops.linalg.spectra import check_converged, check_phase, gaps, vectors_needed, without_diagonal

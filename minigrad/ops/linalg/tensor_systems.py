@@ -4,8 +4,8 @@ Mirrors ``aten/src/ATen/native/LinearAlgebra.cpp`` (linalg_tensorsolve, linalg_t
 """
 
 from minigrad.errors import ArgumentError, ShapeError
+from minigrad.ops.base.arguments import dimension, integer, integers, tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import dimension, integer, integers, tensor_argument
 from minigrad.ops.linalg.contractions import numel_of
 from minigrad.ops.linalg.inverses import inv, solve
 from minigrad.ops.shape.reshaping import movedim

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError
 from minigrad.kernels import resampling
+from minigrad.ops.base.arguments import flag, integer, real, tensor_argument
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
-from minigrad.ops.base.rule import Linear, flag, integer, op, real, tensor_argument, variant
+from minigrad.ops.base.rule import Linear, op, variant
 from minigrad.ops.elementwise.functions import relu
 from minigrad.ops.elementwise.selection import abs as absolute
 from minigrad.ops.elementwise.selection import sign

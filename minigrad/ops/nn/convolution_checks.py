@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.kernels.resampling import CACHED
-from minigrad.ops.base.rule import integer, tensor_argument
+from minigrad.ops.base.arguments import integer, tensor_argument
 
 # ---- operands -------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
-from minigrad.ops.base.rule import flag, in_words, integer, integers, real, tensor_argument, variant, wrong_type
+from minigrad.ops.base.arguments import flag, in_words, integer, integers, real, tensor_argument, wrong_type
+from minigrad.ops.base.rule import variant
 from minigrad.ops.nn.averaging import Resample, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from minigrad.ops.nn.pooling import make_table
 

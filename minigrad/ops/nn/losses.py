@@ -16,23 +16,10 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, OutOfRangeError, ShapeError, TensorValueError
 from minigrad.kernels.refusals import no_such_class
+from minigrad.ops.base.arguments import in_words, integer, real, tensor_argument, truth
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.precision import in_float32, is_reduced, round_to, to_wide
-from minigrad.ops.base.rule import (
-    INT64,
-    Linear,
-    Op,
-    constant,
-    in_single,
-    in_words,
-    integer,
-    op,
-    real,
-    tensor_argument,
-    truth,
-    values_of,
-    variant,
-)
+from minigrad.ops.base.rule import INT64, Linear, Op, constant, in_single, op, values_of, variant
 from minigrad.ops.elementwise.selection import abs, promote_tensors, sgn, where
 from minigrad.ops.nn.softmax import log_softmax
 from minigrad.ops.reduce.reduction import mean, sum

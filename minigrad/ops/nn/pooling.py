@@ -19,7 +19,8 @@ from minigrad._core.record.apply import call
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError, ShapeError, TensorTypeError, TensorValueError
 from minigrad.kernels import resampling
-from minigrad.ops.base.rule import INT64, Linear, Op, flag, integer, op, tensor_argument, truth, variant
+from minigrad.ops.base.arguments import flag, integer, tensor_argument, truth
+from minigrad.ops.base.rule import INT64, Linear, Op, op, variant
 from minigrad.ops.nn.convolution_checks import check_image_dims, sizes
 from minigrad.ops.shape.views import squeeze, unsqueeze
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import DtypeError
+from minigrad.ops.base.arguments import dimension, tensor_argument
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
-from minigrad.ops.base.rule import Op, dimension, op, tensor_argument
+from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.reduce.reduction import SumDim
 from minigrad.ops.shape.clone_cast import cast

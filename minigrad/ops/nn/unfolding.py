@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeError
 from minigrad.kernels.resampling import window_count
-from minigrad.ops.base.rule import Linear, integer, op, tensor_argument
+from minigrad.ops.base.arguments import integer, tensor_argument
+from minigrad.ops.base.rule import Linear, op
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,10 @@ import numpy as np
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ScalarError
+from minigrad.ops.base.arguments import dimension, flag, tensor_argument
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, is_reduced
-from minigrad.ops.base.rule import INT64, Linear, Op, constant, dimension, flag, op, tensor_argument, variant
+from minigrad.ops.base.rule import INT64, Linear, Op, constant, op, variant
 from minigrad.ops.elementwise.selection import cast, maximum, minimum, where
 from minigrad.ops.index.indexing import Gather, ScatterAdd
 from minigrad.ops.reduce.reduction import SumDim, add_present, dimensions_or_all, keep_dims

@@ -15,14 +15,16 @@ import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj, dimension, dimensions, flag, tensor_argument
+from cython.cimports.minigrad.ops.base.arguments import dimension, dimensions, flag, tensor_argument
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad._lazy import lazy
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.ops.base.arguments import wrong_type
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, Linear, Op, op, variant, wrong_type
+from minigrad.ops.base.rule import INT64, Linear, Op, op, variant
 from minigrad.ops.elementwise.comparison import ne
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.shape.clone_cast import cast

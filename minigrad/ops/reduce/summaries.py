@@ -12,8 +12,9 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
+from minigrad.ops.base.arguments import dimension, flag, integer, number, tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Op, dimension, flag, integer, number, op, tensor_argument
+from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.comparison import eq, ne
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.reduce.extrema import Aminmax, reduce_extremum

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import cython
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import conj, flag, tensor_argument
+from cython.cimports.minigrad.ops.base.arguments import flag, tensor_argument
+from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad.errors import DtypeError, TensorTypeError
 from minigrad.ops.base.out import into

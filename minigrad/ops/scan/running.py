@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError
+from minigrad.ops.base.arguments import dimension, tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import FLOAT64, Op, dimension, op, tensor_argument
+from minigrad.ops.base.rule import FLOAT64, Op, op
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.elementwise.selection import cast, where
 from minigrad.ops.scan.scans import after, before, recurrence

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
 from minigrad._core.record.promotion import as_dtype
+from minigrad.ops.base.arguments import dimension
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.rule import FLOAT64, INT64, Linear, Op, conj, dimension, op
+from minigrad.ops.base.rule import FLOAT64, INT64, Linear, Op, conj, op
 from minigrad.ops.elementwise.predicates import isfinite
 from minigrad.ops.elementwise.selection import cast, where
 

@@ -11,12 +11,13 @@ import cython
 from cython.cimports.minigrad._core.graph.metadata import Meta
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
-from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
+from cython.cimports.minigrad.ops.base.arguments import dimension, tensor_argument
 
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import ArgumentError, OutOfMemoryError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
+from minigrad.ops.base.arguments import integer
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import Linear, Op, View, integer, op
+from minigrad.ops.base.rule import Linear, Op, View, op
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import as_shape, reshape
 

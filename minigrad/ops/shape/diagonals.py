@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
 from minigrad.errors import ShapeError
+from minigrad.ops.base.arguments import dimension, flag, integer, tensor_argument
 from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, Linear, Op, dimension, flag, integer, op, tensor_argument
+from minigrad.ops.base.rule import INT64, Linear, Op, op
 from minigrad.ops.shape.cat_split import Slice, narrow, promote_all
 from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.reshaping import flatten

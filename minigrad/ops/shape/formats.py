@@ -10,7 +10,7 @@ Mirrors ``torch/csrc/{Layout,MemoryFormat}.h``.
 """
 
 from minigrad.errors import ArgumentError, ShapeError
-from minigrad.ops.base.rule import wrong_type
+from minigrad.ops.base.arguments import wrong_type
 
 __all__ = []
 

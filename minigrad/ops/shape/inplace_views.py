@@ -15,7 +15,8 @@ from minigrad._core.mutation.inplace_views import apply_inplace_view, set_array,
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import AutogradError, DeviceError, DtypeError, ShapeError
-from minigrad.ops.base.rule import dimension, dimensions, tensor_argument, variant
+from minigrad.ops.base.arguments import dimension, dimensions, tensor_argument
+from minigrad.ops.base.rule import variant
 from minigrad.ops.shape.formats import check_format
 from minigrad.ops.shape.strided import AsStrided, geometry_in
 from minigrad.ops.shape.views import Alias, Squeeze, SqueezeDim, SqueezeDims, T, Transpose, Unsqueeze, as_shape, check_matrix

@@ -17,7 +17,8 @@ from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
-from minigrad.ops.base.rule import INT64, Linear, dimension, dimensions, integer, op, tensor_argument
+from minigrad.ops.base.arguments import dimension, dimensions, integer, tensor_argument
+from minigrad.ops.base.rule import INT64, Linear, op
 from minigrad.ops.index.indexing import index_select, scatter_add
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.errors import ShapeError, TensorTypeError
-from minigrad.ops.base.rule import dimension, integers, tensor_argument
+from minigrad.ops.base.arguments import dimension, integers, tensor_argument
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.views import Permute, alias, expand, infer_size, reshape, transpose, view
 

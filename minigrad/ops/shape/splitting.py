@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.record.apply import call
 from minigrad.errors import ShapeError
-from minigrad.ops.base.rule import dimension, integer, tensor_argument, variant, wrong_type
+from minigrad.ops.base.arguments import dimension, integer, tensor_argument, wrong_type
+from minigrad.ops.base.rule import variant
 from minigrad.ops.shape.cat_split import Split, SplitWithSizes, check_count, split
 from minigrad.ops.shape.views import as_shape
 

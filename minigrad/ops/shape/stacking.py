@@ -21,8 +21,9 @@ from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.operands import translate_kernel_error
 from minigrad.errors import DtypeError, ShapeError
+from minigrad.ops.base.arguments import dimension, flag, integer, tensor_argument, wrong_type
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, dimension, flag, integer, tensor_argument, wrong_type
+from minigrad.ops.base.rule import INT64
 from minigrad.ops.index.indexing import index_select
 from minigrad.ops.shape.cat_split import MOST_PIECES, as_tensor_tuple, cat, check_count, narrow, stack
 from minigrad.ops.shape.reshaping import flatten

@@ -19,7 +19,8 @@ from minigrad._core.graph.tensor import memory_of
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.forward_ad import tangent_of
 from minigrad.errors import ShapeError
-from minigrad.ops.base.rule import Linear, Op, View, dimension, integer, integers, op, tensor_argument
+from minigrad.ops.base.arguments import dimension, integer, integers, tensor_argument
+from minigrad.ops.base.rule import Linear, Op, View, op
 from minigrad.ops.elementwise.selection import zeros_like
 from minigrad.ops.index import indexing
 

@@ -15,11 +15,12 @@ import numpy as np
 from cython.cimports.minigrad._core.graph.capi import is_c_contiguous, try_call1
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call, call_computed
-from cython.cimports.minigrad.ops.base.rule import dimension, tensor_argument
+from cython.cimports.minigrad.ops.base.arguments import dimension, tensor_argument
 
 from minigrad._core.surface.variable import as_class
 from minigrad.errors import ShapeError
-from minigrad.ops.base.rule import LARGE, Linear, View, dimensions, integers, op, variant
+from minigrad.ops.base.arguments import LARGE, dimensions, integers
+from minigrad.ops.base.rule import Linear, View, op, variant
 from minigrad.ops.shape.clone_cast import Clone
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.record.apply import call
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
+from minigrad.ops.base.arguments import convert_number, integer, number, outside, tensor_argument
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import INT64, Op, convert_number, integer, number, op, outside, tensor_argument
+from minigrad.ops.base.rule import INT64, Op, op
 from minigrad.ops.elementwise.comparison import ne
 from minigrad.ops.index.indexing import scatter_add
 from minigrad.ops.reduce.reduction import sum as total

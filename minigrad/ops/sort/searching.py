@@ -17,8 +17,9 @@ from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad._lazy import lazy
 from minigrad.errors import DtypeError, ShapeError, TensorTypeError
+from minigrad.ops.base.arguments import NUMBERS, flag, tensor_argument, wrong_type
 from minigrad.ops.base.out import into
-from minigrad.ops.base.rule import BOOL, NUMBERS, flag, tensor_argument, wrong_type
+from minigrad.ops.base.rule import BOOL
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.index.indexing import index_select
 from minigrad.ops.shape.cat_split import unbind

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
-from minigrad.ops.base.rule import BOOL, INT64, Op, dimension, flag, op, tensor_argument
+from minigrad.ops.base.arguments import dimension, flag, tensor_argument
+from minigrad.ops.base.rule import BOOL, INT64, Op, op
 from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import reshape, transpose, view

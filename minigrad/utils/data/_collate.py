@@ -9,7 +9,7 @@ from minigrad.creation import as_tensor, tensor
 from minigrad.dtypes import float64
 from minigrad.errors import ArgumentError, TensorTypeError
 from minigrad.ops import stack
-from minigrad.ops.base.rule import wrong_type
+from minigrad.ops.base.arguments import wrong_type
 from minigrad.tensor import Tensor
 
 __all__ = ["default_collate", "default_convert"]

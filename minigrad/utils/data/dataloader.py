@@ -16,7 +16,7 @@ from typing import Any
 
 from minigrad._arguments import callable_argument, instance
 from minigrad.errors import TensorTypeError, TensorValueError
-from minigrad.ops.base.rule import integer, real
+from minigrad.ops.base.arguments import integer, real
 from minigrad.random import Generator
 from minigrad.utils.data._collate import default_collate, default_convert
 from minigrad.utils.data._fetch import Fetcher

@@ -8,7 +8,7 @@ from typing import Any
 
 from minigrad._arguments import listed, sized
 from minigrad.errors import AutogradAssertionError, TensorValueError
-from minigrad.ops.base.rule import real, tensor_argument
+from minigrad.ops.base.arguments import real, tensor_argument
 from minigrad.random import default_generator, randperm
 
 __all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset", "random_split"]

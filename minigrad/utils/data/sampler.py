@@ -6,7 +6,7 @@ from minigrad._arguments import listed
 from minigrad.creation import as_tensor, empty
 from minigrad.dtypes import int64
 from minigrad.errors import TensorValueError
-from minigrad.ops.base.rule import real
+from minigrad.ops.base.arguments import real
 from minigrad.random import Generator, multinomial, randint, randperm
 from minigrad.tensor import Tensor
 
