@@ -83,7 +83,9 @@ static MG_TARGET void MG_NAME(mg_line_up_images)(const T *x, mg_size apart, mg_s
 }
 
 /* Compute `rows` outputs of `vecs` vectors. The weights w are ordered by tap. A vector that a row does not fill also writes to the
-   next row, whose vectors are stored later. The last vector of a plane, of `plane` elements, stores only its own elements. */
+   next row, whose vectors are stored later. The last vector of a plane, of `plane` elements, stores only its own elements.
+
+   Nothing takes the address of `total`, else the compiler keeps it in memory and moves it to registers and back in each run. */
 static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const int vecs, const T *x, const T *w, T *z, mg_size plane,
                                                         const mg_plan *p, mg_size first) {
     VECTOR total[MG_ROWS][MG_VECS], sums[MG_ROWS][MG_VECS], in[MG_VECS];
@@ -124,13 +126,13 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const in
         const int whole = to[v] + LANES <= plane;
         for (int r = 0; r < rows; r++)
             if (whole) *(VECTOR *)(z + r * plane + to[v]) = total[r][v];
-            else memcpy(z + r * plane + to[v], &total[r][v], p->filled * sizeof(T));
+            else { const VECTOR part = total[r][v]; memcpy(z + r * plane + to[v], &part, p->filled * sizeof(T)); }
     }
 }
 
 /* The sum of a vector's elements, by halves. */
-static MG_INLINE MG_TARGET T MG_NAME(mg_sum)(const VECTOR *total) {
-    const T *x = (const T *)total;
+static MG_INLINE MG_TARGET T MG_NAME(mg_sum)(const VECTOR total) {
+    const T *x = (const T *)&total;
 #if MG_BYTES == 64
     const HALF half = *(const HALF *)x + *(const HALF *)(x + LANES / 2);
     x = (const T *)&half;
@@ -173,7 +175,7 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_weight_tile)(const int rows, const in
         for (int v = 0; v < vecs; v++) total[r][v] += sums[r][v];
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++)
-            z[r * p->taps + p->place[first + v]] += MG_NAME(mg_sum)(&total[r][v]);
+            z[r * p->taps + p->place[first + v]] += MG_NAME(mg_sum)(total[r][v]);
 }
 
 /* The same for vectors of taps: add `rows` outputs of `vecs` vectors to `sums`, in which an output has `step` vectors. */
