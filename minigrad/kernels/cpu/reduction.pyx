@@ -190,9 +190,35 @@ cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
         return None
     if divide(<ndarray>x, reduced, keepdim, g):
         return sum_of(x, g)
+    z = sum_of_planes(<ndarray>x, reduced, keepdim, g)
+    if z is not None:
+        return z
     rows = divided(x, reduced, keepdim, g)
     z = None if rows is None else sum_of(rows, g)
     give_back(rows, x)
+    return z
+
+
+cdef object sum_of_planes(ndarray x, object reduced, bint keepdim, Reduction *g):
+    """The sum over the first and the last dimensions, as that of a bias of channels, first over the last ones; or None.
+
+    `divided` would copy x: for (32, 64, 28, 28) that takes half of the time.
+    """
+    cdef int first = 0, last = ndim(x), count
+    cdef Py_ssize_t n
+    if type(reduced) is not tuple or not by_rows(x):
+        return None
+    count = <int>len(<tuple>reduced)
+    while first < count and (<tuple>reduced)[first] == first:
+        first += 1
+    while last > ndim(x) - count and (<tuple>reduced)[count - 1 - (ndim(x) - last)] == last - 1:
+        last -= 1
+    if first == 0 or first + ndim(x) - last != count:
+        return None
+    rows = sum_over(x, (<tuple>reduced)[first:], keepdim, g)
+    n = g.n
+    z = sum_over(rows, (<tuple>reduced)[:first], keepdim, g)
+    g.n *= n
     return z
 
 
