@@ -5,6 +5,7 @@
 #define MINIGRAD_CASTS_H
 
 #include "pieces.h"
+#include "simd.h"
 
 typedef void (*mg_cast)(const void *, void *, mg_size);
 
@@ -14,7 +15,7 @@ typedef void (*mg_cast)(const void *, void *, mg_size);
     X(4, f32, float, p[i]) X(5, f64, double, p[i])
 
 #define MG_CAST_LOOP(from, F, element, to, T, expression)                                                  \
-    static void mg_cast_##from##_##to(const void *x, void *z, mg_size n) {                         \
+    MG_SIMD static void mg_cast_##from##_##to(const void *x, void *z, mg_size n) {                         \
         const F *p = (const F *)x; T *r = (T *)z;                                                  \
         for (mg_size i = 0; i < n; i++) { const F a = element; r[i] = (expression); }                 \
     }
