@@ -16,35 +16,52 @@ ctypedef fused real:
 
 cdef enum:
     NONE, MEAN, SUM
+    BLOCK = 1024        # targets that are checked together
 
 
 cdef int number_of(reduction):
     return MEAN if reduction == "mean" else SUM if reduction == "sum" else NONE
 
 
-cdef bint fits(object target, npy_intp rows, object weight, npy_intp n, int kind) noexcept:
-    """Whether `target` is an easy int64 vector with a class for each row, and `weight` is None or has a number for each class."""
-    return (indices(target) != NULL and ndim(<ndarray>target) == 1 and dims(<ndarray>target)[0] == rows
-            and (weight is None or (easy(weight) == kind and size(<ndarray>weight) == n)))
+cdef bint fits(object target, int nd, const npy_intp *d, object weight, int kind) noexcept:
+    """Whether `target` is an easy int64 array with a class for each row of the shape `d`, whose classes are dimension 1, and
+    `weight` is None or has a number for each class."""
+    return (nd >= 2 and indices(target) != NULL and ndim(<ndarray>target) == nd - 1 and dims(<ndarray>target)[0] == d[0]
+            and same_dims(dims(<ndarray>target) + 1, <npy_intp *>d + 2, nd - 2)
+            and (weight is None or (easy(weight) == kind and size(<ndarray>weight) == d[1])))
 
 
 def class_outside(target, Py_ssize_t n, Py_ssize_t ignore_index):
-    cdef Py_ssize_t i
+    cdef Py_ssize_t first = 0, last, count, i
+    cdef cnp.uint64_t signs
     cdef cnp.int64_t *t = indices(target)
     if t == NULL:
         return numpy_ref.class_outside(target, n, ignore_index)
-    for i in range(size(<ndarray>target)):
-        if not 0 <= t[i] < n and t[i] != ignore_index:
-            return t[i]
+    count = size(<ndarray>target)
+    while first < count:
+        last, signs = min(first + <Py_ssize_t>BLOCK, count), 0
+        for i in range(first, last):        # the sign of one of the two is set if t[i] is outside; without branches it vectorises
+            signs |= <cnp.uint64_t>t[i] | (<cnp.uint64_t>(n - 1) - <cnp.uint64_t>t[i])
+        if signs >> 63:
+            for i in range(first, last):
+                if not 0 <= t[i] < n and t[i] != ignore_index:
+                    return t[i]
+        first = last
     return None
 
 
 cdef Py_ssize_t losses(const real *x, const cnp.int64_t *t, const real *weight, real *z, real *total, Py_ssize_t rows, Py_ssize_t n,
-                       Py_ssize_t ignore_index, int reduction) noexcept nogil:
-    """Write the loss of each row, or one loss for all, to z. Returns the first row whose target is not a class, or -1."""
-    cdef Py_ssize_t i
+                       Py_ssize_t area, Py_ssize_t ignore_index, int reduction) noexcept nogil:
+    """Write the loss of each row, or one loss for all, to z. Returns the first row whose target is not a class, or -1.
+
+    The n numbers of a row are `area` elements apart, and so many rows lie side by side: a plane of x has one number of each.
+    """
+    cdef Py_ssize_t i, column = -1
     cdef double sum_ = 0, weights = 0, w
     for i in range(rows):
+        column += 1
+        if column == area:
+            column, x = 0, x + n * area
         if t[i] == ignore_index:
             if reduction == NONE:
                 z[i] = 0
@@ -53,9 +70,9 @@ cdef Py_ssize_t losses(const real *x, const cnp.int64_t *t, const real *weight, 
             return i
         w = 1 if weight == NULL else weight[t[i]]
         weights += w
-        sum_ -= w * x[i * n + t[i]]
+        sum_ -= w * x[t[i] * area + column]
         if reduction == NONE:
-            z[i] = <real>(-w * x[i * n + t[i]])
+            z[i] = <real>(-w * x[t[i] * area + column])
     if reduction != NONE:
         z[0] = <real>(sum_ / weights if reduction == MEAN else sum_)
     total[0] = <real>weights
@@ -65,55 +82,61 @@ cdef Py_ssize_t losses(const real *x, const cnp.int64_t *t, const real *weight, 
 def nll_loss(x, target, weight, Py_ssize_t ignore_index, reduction):
     cdef int kind = easy(x), how = number_of(reduction)
     cdef Py_ssize_t bad
-    if kind < 0 or ndim(<ndarray>x) != 2 or not fits(target, dims(<ndarray>x)[0], weight, dims(<ndarray>x)[1], kind):
+    if kind < 0 or not fits(target, ndim(<ndarray>x), dims(<ndarray>x), weight, kind):
         return numpy_ref.nll_loss(x, target, weight, ignore_index, reduction)
     cdef ndarray a = <ndarray>x, t = <ndarray>target
-    cdef ndarray z = fresh(1 if how == NONE else 0, dims(a), typenum(a)), total = fresh(0, NULL, typenum(a))
+    cdef ndarray z = fresh(ndim(t) if how == NONE else 0, dims(t), typenum(a)), total = fresh(0, NULL, typenum(a))
+    cdef Py_ssize_t area = size(t) // dims(a)[0] if size(t) else 1
     cdef char *w = NULL if weight is None else data(<ndarray>weight)
     if kind == 0:
-        bad = losses(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, <float *>data(z), <float *>data(total), dims(a)[0],
-                     dims(a)[1], ignore_index, how)
+        bad = losses(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, <float *>data(z), <float *>data(total), size(t),
+                     dims(a)[1], area, ignore_index, how)
     else:
-        bad = losses(<double *>data(a), <cnp.int64_t *>data(t), <double *>w, <double *>data(z), <double *>data(total), dims(a)[0],
-                     dims(a)[1], ignore_index, how)
+        bad = losses(<double *>data(a), <cnp.int64_t *>data(t), <double *>w, <double *>data(z), <double *>data(total), size(t),
+                     dims(a)[1], area, ignore_index, how)
     if bad >= 0:
         raise no_such_class((<cnp.int64_t *>data(t))[bad], dims(a)[1], ignore_index)
     return z, total
 
 
 cdef Py_ssize_t shares(const real *g, const cnp.int64_t *t, const real *weight, real total, real *z, Py_ssize_t rows, Py_ssize_t n,
-                       Py_ssize_t ignore_index, int reduction) noexcept nogil:
+                       Py_ssize_t area, Py_ssize_t ignore_index, int reduction) noexcept nogil:
     """Write the gradient of each row's loss to z, which is zero. Returns the first row whose target is not a class, or -1."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, column = -1
     cdef real w
     for i in range(rows):
+        column += 1
+        if column == area:
+            column, z = 0, z + n * area
         if t[i] == ignore_index:
             continue
         if not 0 <= t[i] < n:
             return i
         w = 1 if weight == NULL else weight[t[i]]
-        z[i * n + t[i]] = -w * g[i] if reduction == NONE else -w * g[0] / total if reduction == MEAN else -w * g[0]
+        z[t[i] * area + column] = -w * g[i] if reduction == NONE else -w * g[0] / total if reduction == MEAN else -w * g[0]
     return -1
 
 
 def nll_loss_backward(g, x_shape, target, weight, total, Py_ssize_t ignore_index, reduction):
     cdef int kind = easy(g), how = number_of(reduction)
     cdef npy_intp shape[MOST_DIMS]
-    cdef Py_ssize_t bad
-    if kind < 0 or read_shape(x_shape, shape) != 2 or not fits(target, shape[0], weight, shape[1], kind) or easy(total) != kind \
-            or size(<ndarray>total) != 1 or size(<ndarray>g) != (shape[0] if how == NONE else 1) \
-            or ndim(<ndarray>g) > 1:
+    cdef Py_ssize_t bad, area
+    cdef int nd
+    nd = read_shape(x_shape, shape)
+    if kind < 0 or not fits(target, nd, shape, weight, kind) or easy(total) != kind or size(<ndarray>total) != 1 \
+            or size(<ndarray>g) != (size(<ndarray>target) if how == NONE else 1) or ndim(<ndarray>g) > nd - 1:
         return numpy_ref.nll_loss_backward(g, x_shape, target, weight, total, ignore_index, reduction)
     cdef ndarray a = <ndarray>g, t = <ndarray>target, z
     cdef char *w = NULL if weight is None else data(<ndarray>weight)
-    z = fresh(2, shape, typenum(a))
+    area = size(t) // shape[0] if size(t) else 1
+    z = fresh(nd, shape, typenum(a))
     memset(data(z), 0, size(z) * item_size(kind))
     if kind == 0:
         bad = shares(<float *>data(a), <cnp.int64_t *>data(t), <float *>w, (<float *>data(<ndarray>total))[0], <float *>data(z),
-                     shape[0], shape[1], ignore_index, how)
+                     size(t), shape[1], area, ignore_index, how)
     else:
         bad = shares(<double *>data(a), <cnp.int64_t *>data(t), <double *>w, (<double *>data(<ndarray>total))[0], <double *>data(z),
-                     shape[0], shape[1], ignore_index, how)
+                     size(t), shape[1], area, ignore_index, how)
     if bad >= 0:
         raise no_such_class((<cnp.int64_t *>data(t))[bad], shape[1], ignore_index)
     return z
