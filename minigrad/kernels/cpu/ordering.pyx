@@ -55,7 +55,7 @@ cdef void read_row(const number *x, Pair *pairs, Py_ssize_t n, Py_ssize_t step, 
 
 cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
     """Sort by key; equal keys keep their order. The result is in one of the two arrays, and is returned."""
-    cdef Py_ssize_t first, middle, last, i, j, k, width = RUN
+    cdef Py_ssize_t first, middle, last, i, j, k, right, width = RUN
     cdef Pair pair
     for i in range(1, n):       # each run by insertion
         first = i - i % RUN
@@ -70,14 +70,13 @@ cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
         first = 0
         while first < n:
             middle, last = min(first + width, n), min(first + 2 * width, n)
-            i, j = first, middle
-            for k in range(first, last):
-                if i < middle and (j >= last or pairs[i].key <= pairs[j].key):
-                    room[k] = pairs[i]
-                    i += 1
-                else:
-                    room[k] = pairs[j]
-                    j += 1
+            i, j, k = first, middle, first
+            while i < middle and j < last:      # without branches on the keys, half of which the processor would guess wrong
+                right = pairs[j].key < pairs[i].key
+                room[k] = pairs[i + (j - i) * right]
+                i, j, k = i + 1 - right, j + right, k + 1
+            memcpy(room + k, pairs + i, (middle - i) * sizeof(Pair))
+            memcpy(room + k + middle - i, pairs + j, (last - j) * sizeof(Pair))
             first = last
         pairs, room = room, pairs
         width *= 2
