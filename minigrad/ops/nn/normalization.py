@@ -20,14 +20,17 @@ Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward
 from typing import Any
 
 from minigrad._core.record.apply import call
+from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide
-from minigrad.ops.base.rule import Op, constant, op
+from minigrad.ops.base.rule import Op, constant, op, write_by_kernel
 from minigrad.ops.elementwise.functions import rsqrt
 from minigrad.ops.reduce.reduction import mean, sum
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.views import reshape, unsqueeze
 
 __all__: list[str] = []
+
+ADD, MUL = NUMBER["add"], NUMBER["mul"]
 
 
 @op("native_layer_norm")
@@ -134,7 +137,8 @@ class NativeGroupNorm(Op):
         single = to_wide(k, x)
         rows = k.view(single if k.contiguous(single) else k.copy(single), (n * group, c // group * hxw))
         y, mean, rstd = k.layer_norm(rows, None, None, 1, eps)
-        z = round_to(k, scale_channels(k, k.view(y, (n, c, hxw)), w, b), x)
+        scale_channels_(k, k.view(y, (n, c, hxw)), w, b)
+        z = round_to(k, y, x)
         return k.view(z, x.shape), k.view(mean, (n, group)), k.view(rstd, (n, group))
 
     def vjp(g, needs, x, w, mean, rstd, n, c, hxw, group, eps):
@@ -184,8 +188,11 @@ class NativeBatchNorm(Op):
             return round_to(k, z, x), mean, r, variance
         shape = (x.shape[1], *[1] * (x.ndim - 2))
         r = k.rsqrt(k.add(k.view(running_var, shape), eps))
-        z = k.mul(k.sub(single, k.view(running_mean, shape)), r if w is None else k.mul(r, k.view(w, shape)))
-        z = round_to(k, z if b is None else k.add(z, k.view(b, shape)), x)
+        z = k.sub(single, k.view(running_mean, shape))
+        write_by_kernel(k, MUL, z, r if w is None else k.mul(r, k.view(w, shape)))
+        if b is not None:
+            write_by_kernel(k, ADD, z, k.view(b, shape))
+        z = round_to(k, z, x)
         return z, *[k.full((0,), 0, single.dtype) for _ in range(3)]
 
     def vjp(g, needs, x, w, mean, rstd, running_mean, running_var, training, eps):
@@ -262,10 +269,12 @@ def normalize_by_running(x, mean, variance, eps) -> Any:
     return (wide(x) - channels(mean, x)) * r, r
 
 
-def scale_channels(k, z, w, b):
-    """z w + b for an array z whose second-last dimension are the channels; w and b may be None."""
-    z = z if w is None else k.mul(z, k.unsqueeze(to_wide(k, w), 1))
-    return z if b is None else k.add(z, k.unsqueeze(to_wide(k, b), 1))
+def scale_channels_(k, z, w, b):
+    """Make z w + b of an array z, in place, whose second-last dimension are the channels; w and b may be None."""
+    if w is not None:
+        write_by_kernel(k, MUL, z, k.unsqueeze(to_wide(k, w), 1))
+    if b is not None:
+        write_by_kernel(k, ADD, z, k.unsqueeze(to_wide(k, b), 1))
 
 
 def column(w) -> Any:
