@@ -235,7 +235,8 @@ sample("angle", "any", (2, 3), dtypes=(*FLOATS, *COMPLEX))
 # ---- reductions -----------------------------------------------------------------------------------------------
 REDUCED = [((5,), (0,)), ((2, 3), (0,)), ((2, 3), (1,)), ((2, 3), (0, 1)), ((2, 3, 4), (1,)), ((2, 3, 4), (0, 2)), ((2, 3, 4), (0,
         1)), ((2, 3, 4), (1, 2)),
-           ((1, 1), (0, 1)), ((3, 0), (0,)), ((130, 70), (0,)), ((130, 70), (1,)), ((130, 70), (0, 1)), ((4, 130, 9), (1,))]
+           ((1, 1), (0, 1)), ((3, 0), (0,)), ((130, 70), (0,)), ((130, 70), (1,)), ((130, 70), (0, 1)), ((4, 130, 9), (1,)),
+           ((40, 3, 4, 9), (0, 2, 3))]
 for (_shape, _dims), _keep in itertools.product(REDUCED, (False, True)):
     for _kind in ("any", "special"):
         sample("sum prod amax amin", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=REAL,
@@ -479,6 +480,11 @@ for _reduction in ("none", "mean", "sum"):
                        t, -100, r))
     sample("nll_loss", f"planes {_reduction}", (2, 3, 4), after=lambda x, r=_reduction: (x, np.arange(8).reshape(2, 4) % 3, None,
             -100, r))
+    sample("nll_loss", f"weighted planes {_reduction}", (2, 3, 2, 2), ((3,), "positive"), dtypes=FLOATS,
+           after=lambda x, w, r=_reduction: (x, np.arange(8).reshape(2, 2, 2) % 3, w, 1, r))
+    sample("nll_loss_backward", f"weighted planes {_reduction}", (2, 2, 2) if _reduction == "none" else (), ((3,), "positive"),
+           ((), "positive"), dtypes=FLOATS,
+           after=lambda g, w, t, r=_reduction: (g, (2, 3, 2, 2), np.arange(8).reshape(2, 2, 2) % 3, w, t, 1, r))
     sample("nll_loss", f"all ignored {_reduction}", (2, 3), after=lambda x, r=_reduction: (x, np.array([1, 1]), None, 1, r))
     sample("nll_loss_backward", f"planes {_reduction}", (2, 4) if _reduction == "none" else (), ((), "positive"),
            after=lambda g, t, r=_reduction: (g, (2, 3, 4), np.arange(8).reshape(2, 4) % 3, None, t, -100, r))
