@@ -468,6 +468,8 @@ sample("searchsorted", "rows", (2, 5), (2, 3), dtypes=REAL, after=lambda x, y: (
 TARGET = np.array([1, 0, 2, -100, 2])
 for _n, _target in itertools.product((2, 3), (TARGET, TARGET.reshape(1, 5), TARGET[:0], np.array([[0, -1], [7, 1]]))):
     sample("class_outside", f"{_n} {_target.tolist()}", after=lambda n=_n, t=_target: (t, n, -100))
+for _last in (1, 2):
+    sample("class_outside", f"long {_last}", after=lambda last=_last: (np.array([0, -100, 1] * 700 + [last]), 2, -100))
 for _shape in ((3, 2), (1, 4), (2, 0)):
     sample("by_columns", f"{_shape}", _shape, dtypes=EVERY)
 for _reduction in ("none", "mean", "sum"):
