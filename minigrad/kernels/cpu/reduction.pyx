@@ -217,9 +217,9 @@ cdef object sum_of_planes(ndarray x, object reduced, bint keepdim, Reduction *g)
         return None
     rows = sum_over(x, (<tuple>reduced)[first:], keepdim, g)
     n = g.n
-    z = sum_over(rows, (<tuple>reduced)[:first], keepdim, g)
+    z = sum_over(cnp.PyArray_Cast(<ndarray>rows, NPY_FLOAT64), (<tuple>reduced)[:first], keepdim, g)    # float loses a digit
     g.n *= n
-    return z
+    return cnp.PyArray_Cast(<ndarray>z, typenum(x))
 
 
 def sum(x, reduced, keepdim):
