@@ -44,13 +44,14 @@ import cython
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.graph.thread_state import current
 from cython.cimports.minigrad._core.record.apply import binary, call, unary
+from cython.cimports.minigrad.ops.base.arguments import tensor_argument
 
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import promote
 from minigrad.errors import AutogradNotImplementedError
 from minigrad.kernels.contract import NUMBER
-from minigrad.ops.base.arguments import tensor_argument, tensor_error
+from minigrad.ops.base.arguments import tensor_error
 from minigrad.ops.base.out import into
 from minigrad.ops.base.registry import REGISTRY
 
