@@ -1,5 +1,5 @@
-/* exp and erf as arithmetic without branches, so that a loop over them vectorises (simd.h). libm's functions take one number
-   at a time, and ten times as long.
+/* exp, erf and functions made of them, for floats by floats: in half of the time that doubles take (transcendental.h), with errors of
+   2 to 3 units of the last place. They have no branches, so that a loop over them vectorises (simd.h).
 
        exp x = 2^k exp r        k = the integer nearest to x / log 2, |r| <= log(2) / 2: a polynomial
        erf x = x P(x²) / Q(x²)  for floats: a fitted rational function, with an error of 5e-8; rounding adds 3e-7 */
