@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from minigrad.kernels import CPU, numpy_ref
+from minigrad.kernels import CPU, NUMPY, numpy_ref
 
 LENGTHS = [1, 3, 7, 8, 9, 31, 33, 64, 511, 512, 513, 1000, 2048, 2050, 5003]
 
@@ -103,3 +103,12 @@ def test_exponentials_in_float32(name, args, limit):
         expected = getattr(numpy_ref, name)(x.astype("f8"), *args)
         normal = expected > np.finfo("f4").tiny
         np.testing.assert_allclose(getattr(CPU, name)(x, *args)[normal], expected[normal], rtol=limit)
+
+
+def test_dimensions_that_are_not_there():
+    """As in numpy_ref, and without a crash: the sum over the first and last dimensions is made of two."""
+    x = np.ones((2, 3, 4), np.float32)
+    for dims in ((0, 2, 3), (0, 3), (0, 2, 2), (0, 1, 2, 3)):
+        for kernels in (CPU, NUMPY):
+            with pytest.raises((ValueError, IndexError)):
+                kernels.sum(x, dims, False)

@@ -216,10 +216,12 @@ cdef object sum_of_planes(ndarray x, object reduced, bint keepdim, Reduction *g)
     if first == 0 or first + ndim(x) - last != count:
         return None
     rows = sum_over(x, (<tuple>reduced)[first:], keepdim, g)
+    if rows is None:            # no such dimensions
+        return None
     n = g.n
     z = sum_over(cnp.PyArray_Cast(<ndarray>rows, NPY_FLOAT64), (<tuple>reduced)[:first], keepdim, g)    # float loses a digit
     g.n *= n
-    return cnp.PyArray_Cast(<ndarray>z, typenum(x))
+    return None if z is None else cnp.PyArray_Cast(<ndarray>z, typenum(x))
 
 
 def sum(x, reduced, keepdim):
