@@ -92,7 +92,7 @@ static MG_INLINE MG_TARGET void MG_NAME(mg_result_tile)(const int rows, const in
     mg_size from[MG_VECS], to[MG_VECS], left = MG_AT_A_TIME;
     for (int v = 0; v < vecs; v++) from[v] = p->from[first + v], to[v] = p->to[first + v];
     for (int r = 0; r < rows; r++)                  /* the lines of the next tile's results arrive while sums are computed */
-        for (int v = 0; v < vecs; v++) __builtin_prefetch(z + r * plane + to[v] + vecs * LANES, 1);
+        for (int v = 0; v < vecs; v++) MG_FETCH(z + r * plane + to[v] + vecs * LANES);
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vecs; v++) total[r][v] = (VECTOR){0};
     memset(sums, 0, p->taps < MG_AT_A_TIME ? 0 : sizeof(sums));

@@ -8,10 +8,12 @@
 
 #include "simd.h"
 
-/* MG_VECTOR(T, bytes) is a vector that may lie at any address of a T; MG_INLINE puts a function into its callers. */
+/* MG_VECTOR(T, bytes) is a vector that may lie at any address of a T; MG_INLINE puts a function into its callers; MG_FETCH asks for a
+   line of memory that will be written. */
 #if defined(__GNUC__)
 #define MG_VECTOR(T, bytes) T __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias))
 #define MG_INLINE inline __attribute__((always_inline))
+#define MG_FETCH(p) __builtin_prefetch(p, 1)
 #if defined(__clang__) || __GNUC__ >= 12
 #define MG_SHUFFLE(bits, x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
 #else
@@ -20,6 +22,7 @@
 #else                               /* a vector of one number */
 #define MG_VECTOR(T, bytes) T
 #define MG_INLINE inline
+#define MG_FETCH(p) ((void)(p))
 #endif
 #define MG_JOIN_(a, b) a##b
 #define MG_JOIN(a, b) MG_JOIN_(a, b)
