@@ -187,7 +187,7 @@ MG_FUNCTION double mg_log1p(double x, int narrow) {
     double k;
     const double u = 1 + x, m = mg_reduce_log(u, &k), lost = narrow ? 0 : mg_choose(x > 1, 1 - (u - x), x - (u - 1)) / u;
     const double z = mg_log_sum(k, mg_choose(k == 0, x, m), mg_choose(k == 0, 0, lost), narrow);
-    return mg_choose(x == 0, x, mg_log_ends(u, z));      /* the former has the sign of -0 */
+    return mg_choose(x == 0, x, mg_log_ends(u, z));      /* x itself has the sign of -0 */
 }
 
 /* asinh |x| = log(1 + x + x² / (1 + √(1 + x²))), acosh x = log(1 + t + √(2t + t²)) with t = x - 1. For large x both are log 2x. */
