@@ -219,7 +219,8 @@ def in_c():
     for file in (ROOT / "kernels" / "cpu").glob("*.pyx"):
         text = file.read_text("utf-8")
         found |= set(re.findall(r"^(?:def|cpdef(?: \w+)?) (\w+)\(", text, re.MULTILINE))
-        for names in re.findall(r"^([\w, ]+) = \[?loop_of_", text, re.MULTILINE):     # kernels around a loop of NumPy
+        # kernels around a loop: one of NumPy, or one of transcendental.h
+        for names in re.findall(r"^([\w, ]+) = \[?(?:loop_of_|transcendental\()", text, re.MULTILINE):
             found |= set(names.split(", "))
     return frozenset(found & set(CONTRACT))
 
