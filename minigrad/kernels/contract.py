@@ -286,6 +286,11 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "rms_norm_backward": ("g, x, w, rstd, n_dims", "(dx, dw); w: array or None"),
     "batch_norm": ("x, w, b, eps", "((x - mean) rstd w + b, mean, rstd, variance) of each channel, dim 1; w, b: array or None"),
     "batch_norm_backward": ("g, x, w, mean, rstd", "(dx, dw, db); w: array or None"),
+    "normalize_channels": ("x, mean, scale, shift", "(x - mean) scale + shift, with a number of each per channel, dim 1; shift: "
+                                                    "array or None"),
+    "group_norm": ("x, w, b, groups, eps", "((x - mean) rstd w + b, mean, rstd) of each group of channels, dim 1, of each image; "
+                                           "mean and rstd are (N, groups); w, b: array or None"),
+    "group_norm_backward": ("g, x, w, mean, rstd", "(dx, dw, db); w: array or None"),
     "class_outside": ("target, n, ignore_index", "the first target that is neither in [0, n) nor ignored, or None"),
     "nll_loss": ("x, target, weight, ignore_index, reduction", "(loss, total weight); x is (N, C) or (N, C, d1 ...)"),
     "nll_loss_backward": ("g, x_shape, target, weight, total, ignore_index, reduction", "gradient of x"),

@@ -325,10 +325,21 @@ for _mode, _gates in (("RNN_TANH", 1), ("RNN_RELU", 1), ("LSTM", 4), ("GRU", 3))
                after=lambda z, *rest, m=_mode, r=_reverse: (z, None, None, None, None, *rest, m, r, (False, True, False, False, True, False, False)))
 for _shape in ((3, 5), (2, 3, 4), (4, 1, 2, 2), (2, 3, 6, 7), (130, 70), (3, 513), (2, 3, 2, 300), (1, 40, 31)):
     _channels = (_shape[1],)
-    sample("batch_norm", f"{_shape}", _shape, _channels, _channels, dtypes=FLOATS, after=lambda x, w, b: (x, w, b, 1e-5))
-    sample("batch_norm", f"{_shape} plain", _shape, dtypes=FLOATS, after=lambda x: (x, None, None, 1e-5))
+    # a large ε: of a batch that is a broadcast image, the variance is 0
+    sample("batch_norm", f"{_shape}", _shape, _channels, _channels, dtypes=FLOATS, after=lambda x, w, b: (x, w, b, 0.1))
+    sample("batch_norm", f"{_shape} plain", _shape, dtypes=FLOATS, after=lambda x: (x, None, None, 0.1))
+    sample("normalize_channels", f"{_shape}", _shape, _channels, _channels, _channels, dtypes=FLOATS)
+    sample("normalize_channels", f"{_shape} plain", _shape, _channels, _channels, dtypes=FLOATS, after=lambda x, m, s: (x, m, s, None))
     sample("batch_norm_backward", f"{_shape}", _shape, _shape, _channels, _channels, (_channels, "positive"), dtypes=FLOATS)
     sample("batch_norm_backward", f"{_shape} plain", _shape, _shape, _channels, (_channels, "positive"), dtypes=FLOATS,
+           after=lambda g, x, m, s: (g, x, None, m, s))
+for _shape, _groups in (((3, 6), 2), ((3, 6), 6), ((2, 130), 1), ((2, 4, 3), 2), ((4, 1, 2, 2), 1), ((2, 6, 6, 7), 3), ((2, 3, 2, 300), 3),
+                        ((1, 40, 31), 4)):
+    _channels, _stats = (_shape[1],), (_shape[0], _groups)
+    sample("group_norm", f"{_shape} {_groups}", _shape, _channels, _channels, dtypes=FLOATS, after=lambda x, w, b, n=_groups: (x, w, b, n, 1e-5))
+    sample("group_norm", f"{_shape} {_groups} plain", _shape, dtypes=FLOATS, after=lambda x, n=_groups: (x, None, None, n, 1e-5))
+    sample("group_norm_backward", f"{_shape} {_groups}", _shape, _shape, _channels, _stats, (_stats, "positive"), dtypes=FLOATS)
+    sample("group_norm_backward", f"{_shape} {_groups} plain", _shape, _shape, _stats, (_stats, "positive"), dtypes=FLOATS,
            after=lambda g, x, m, s: (g, x, None, m, s))
 
 # ---- matrices, joining, indexing -----------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from minigrad import kernels
 
 N = 3 * 65536 + 5       # several pieces, and one that is not whole
 NAMES = ["exp", "log", "log1p", "sin", "cos", "tanh", "sqrt", "neg", "sigmoid", "gelu", "silu", "copy", "copy_with_layout", "add", "mul",
-         "tanh_backward", "eq", "lt", "where", "batch_norm", "batch_norm_backward"]
+         "tanh_backward", "eq", "lt", "where", "batch_norm", "batch_norm_backward", "group_norm",
+         "group_norm_backward", "normalize_channels"]
 ROWS = ["softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "layer_norm", "layer_norm_backward",
         "sum"]
 BROADCAST = {"row": (1, 301), "column": (653, 1), "matrix": (1, 653, 301), "row of three": (1, 1, 301), "rows of three": (3, 1, 301)}
@@ -17,10 +18,14 @@ BROADCAST = {"row": (1, 301), "column": (653, 1), "matrix": (1, 653, 301), "row 
 def arguments(name, dtype):
     rng = np.random.default_rng(0)
     x, y = rng.uniform(0.1, 3, (2, N)).astype(dtype)
-    if name.startswith("batch_norm"):
+    if name.startswith("batch_norm") or name == "normalize_channels":
         x, y = [v[:3 * 65536].reshape(4, 48, 32, 32) for v in (x, y)]
         w, m = rng.uniform(0.5, 2, (2, 48)).astype(dtype)
-        return (x, w, m, 1e-5) if name == "batch_norm" else (x, y, w, m, w)
+        return {"batch_norm": (x, w, m, 1e-5), "normalize_channels": (x, m, w, m)}.get(name, (x, y, w, m, w))
+    if name.startswith("group_norm"):
+        x, y = [v[:3 * 65536].reshape(4, 48, 32, 32) for v in (x, y)]
+        w, stats = rng.uniform(0.5, 2, 48).astype(dtype), rng.uniform(0.5, 2, (4, 6)).astype(dtype)
+        return (x, w, w, 6, 1e-5) if name == "group_norm" else (x, y, w, stats, stats)
     if name == "where":
         return x > 1, x, y
     return (x, y) if name in ("copy_with_layout", "add", "mul", "tanh_backward", "eq", "lt") else (x,)

@@ -52,7 +52,7 @@ FILES = {
     "halves": "glu glu_backward",
     "convolution": "col2im conv conv_input conv_weight im2col",
     "pooling": "max_pool max_pool_backward resample",
-    "normalization": "batch_norm batch_norm_backward",
+    "normalization": "batch_norm batch_norm_backward group_norm group_norm_backward normalize_channels",
     "loss": "class_outside nll_loss nll_loss_backward",
     "optim": "adam_ sgd_",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",

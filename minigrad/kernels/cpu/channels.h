@@ -128,6 +128,27 @@ static inline double mg_fold(double *sums, mg_size area) {
                                                 T *db, mg_size images, mg_size channels, mg_size area, int threads) { \
         MG_ALL_CHANNELS(mg_slope_channel_##suffix(g, x, w, mean, rstd, dx, dw, db, images, channels, area, c), \
                         mg_slope_columns_##suffix(g, x, w, mean, rstd, dx, dw, db, images, channels, area, c, width)) \
+    }                                                                                              \
+    /* z = (x - mean) scale + shift, for `count` planes from plane `from` on, or for matrices that many rows; shift may be NULL */ \
+    MG_SIMD static void mg_shift_channels_##suffix(const T *x, const T *mean, const T *scale, const T *shift, T *z, \
+                                                   mg_size channels, mg_size area, mg_size from, mg_size count) { \
+        for (mg_size r = from; r < from + count; r++) {                                            \
+            const mg_size c = r % channels;                                                        \
+            if (area == 1) {                                                                       \
+                const T *row = x + r * channels;                                                   \
+                T *to = z + r * channels;                                                          \
+                if (shift) for (mg_size i = 0; i < channels; i++) to[i] = (row[i] - mean[i]) * scale[i] + shift[i]; \
+                else for (mg_size i = 0; i < channels; i++) to[i] = (row[i] - mean[i]) * scale[i]; \
+            } else {                                                                               \
+                const T m = mean[c], s = scale[c], b = shift ? shift[c] : 0;                       \
+                for (mg_size i = r * area; i < (r + 1) * area; i++) z[i] = (x[i] - m) * s + b;     \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void mg_normalize_channels_##suffix(const T *x, const T *mean, const T *scale, const T *shift, T *z, mg_size images, \
+                                               mg_size channels, mg_size area, int threads) {      \
+        const mg_size rows = area == 1 ? images : images * channels, n = area == 1 ? channels : area; \
+        MG_SHARED_ROWS(rows, n, mg_shift_channels_##suffix(x, mean, scale, shift, z, channels, area, from, count)) \
     }
 
 /* Run `one` for each channel c, or `tile` for each tile of channels. Threads take different channels, so that no sum depends on

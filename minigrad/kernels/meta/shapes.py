@@ -274,6 +274,9 @@ RULES = {
     "layer_norm": layer_norm, "rms_norm": rms_norm,
     "batch_norm": lambda x, w, b, eps: [(x.shape, x.dtype), *[((x.shape[1],), x.dtype)] * 3],
     "batch_norm_backward": lambda g, x, w, mean, rstd: [(x.shape, x.dtype), *[((x.shape[1],), x.dtype)] * 2],
+    "normalize_channels": like_first,
+    "group_norm": lambda x, w, b, groups, eps: [(x.shape, x.dtype), *[((x.shape[0], groups), x.dtype)] * 2],
+    "group_norm_backward": lambda g, x, w, mean, rstd: [(x.shape, x.dtype), *[((x.shape[1],), x.dtype)] * 2],
     "layer_norm_backward": lambda g, x, w, mean, rstd, n_dims: [
         (x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],
     "rms_norm_backward": lambda g, x, w, rstd, n_dims: [(x.shape, x.dtype), (in_last_dimensions(x, n_dims), x.dtype)],

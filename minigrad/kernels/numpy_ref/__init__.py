@@ -48,13 +48,15 @@ FILES = {
     "linear": "addmm distances dot matmul",
     "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
     "ordering": "argsort cumextremum flip median mode nonzero searchsorted topk",
+    "normalization":
+        "batch_norm batch_norm_backward group_norm group_norm_backward layer_norm layer_norm_backward normalize_channels rms_norm "
+        "rms_norm_backward",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation poisson uniform",
     "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
-        "amax amin argmax argmin attention_weights batch_norm batch_norm_backward layer_norm layer_norm_backward "
-        "log_softmax log_softmax_backward logsumexp mean prod rms_norm rms_norm_backward softmax softmax_backward sum "
-        "sum_to var",
+        "amax amin argmax argmin attention_weights log_softmax log_softmax_backward logsumexp mean prod softmax softmax_backward "
+        "sum sum_to var",
     "scans": "cumprod cumsum logcumsumexp recurrence",
     "special":
         "digamma erf erfc erfinv gelu gelu_backward gelu_tanh gelu_tanh_backward glu glu_backward lgamma mish mish_backward "

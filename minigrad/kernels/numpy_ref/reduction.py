@@ -6,9 +6,8 @@ import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import quiet, total, wider
 
-__all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "batch_norm", "batch_norm_backward", "layer_norm",
-           "layer_norm_backward", "log_softmax", "log_softmax_backward", "logsumexp", "mean", "prod", "rms_norm",
-           "rms_norm_backward", "softmax", "softmax_backward", "sum", "sum_to", "var"]
+__all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "log_softmax", "log_softmax_backward", "logsumexp", "mean",
+           "prod", "softmax", "softmax_backward", "sum", "sum_to", "var"]
 
 
 @quiet
@@ -24,6 +23,11 @@ def broadcast_dims(wide, shape):
     """The dimensions of the shape `wide` along which `shape` is repeated when it is broadcast to `wide`."""
     lead = len(wide) - len(shape)
     return tuple([d for d, n in enumerate(wide) if d < lead or shape[d - lead] != n])
+
+
+def average(x, dims, keepdims=True):
+    """The mean over `dims`."""
+    return total(x, dims, keepdims) / x.dtype.type(math.prod([x.shape[d] for d in dims]))
 
 
 @quiet
@@ -104,67 +108,3 @@ def attention_weights(x, scale, causal):
     if causal:
         x = np.where(np.tri(*x.shape[-2:], dtype=bool), x, x.dtype.type(-np.inf))
     return softmax(x, x.ndim - 1)
-
-
-def average(x, dims, keepdims=True):
-    """The mean over `dims`."""
-    return total(x, dims, keepdims) / x.dtype.type(math.prod([x.shape[d] for d in dims]))
-
-
-@quiet
-def layer_norm(x, w, b, n_dims, eps):
-    dims = tuple(range(x.ndim - n_dims, x.ndim))
-    mean = average(x, dims)
-    rstd = 1 / np.sqrt(average(np.square(x - mean), dims) + x.dtype.type(eps))
-    z = (x - mean) * rstd
-    z = z if w is None else z * w
-    return np.asarray(z if b is None else z + b), np.asarray(mean), np.asarray(rstd)
-
-
-@quiet
-def layer_norm_backward(g, x, w, mean, rstd, n_dims):
-    lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
-    y, h = (x - mean) * rstd, g if w is None else g * w
-    dx = rstd * (h - average(h, dims) - y * average(h * y, dims))
-    return np.asarray(dx), np.array(total(g * y, lead, False)), np.array(total(g, lead, False))
-
-
-def as_channels(w, x):
-    """w, which has a number for each channel of x, so that it broadcasts with x."""
-    return w.reshape(-1, *[1] * (x.ndim - 2))
-
-
-@quiet
-def batch_norm(x, w, b, eps):
-    dims = (0, *range(2, x.ndim))
-    mean = average(x, dims)
-    d = x - mean
-    variance = average(np.square(d), dims)
-    rstd = 1 / np.sqrt(variance + x.dtype.type(eps))
-    z = d * (rstd if w is None else rstd * as_channels(w, x))
-    z = z if b is None else z + as_channels(b, x)
-    return np.asarray(z, order="C"), *[np.array(of.reshape(x.shape[1])) for of in (mean, rstd, variance)]
-
-
-@quiet
-def batch_norm_backward(g, x, w, mean, rstd):
-    dims, n, r = (0, *range(2, x.ndim)), x.dtype.type(x.size // x.shape[1]), as_channels(rstd, x)
-    y = (x - as_channels(mean, x)) * r
-    dw, db = total(g * y, dims, False), total(g, dims, False)
-    scale = r if w is None else r * as_channels(w, x)
-    dx = scale * (g - as_channels(db / n, x) - y * as_channels(dw / n, x))
-    return np.asarray(dx, order="C"), np.asarray(dw), np.asarray(db)
-
-
-@quiet
-def rms_norm(x, w, n_dims, eps):
-    dims = tuple(range(x.ndim - n_dims, x.ndim))
-    rstd = 1 / np.sqrt(average(np.square(x), dims) + x.dtype.type(eps))
-    return np.asarray(x * rstd if w is None else x * rstd * w), np.asarray(rstd)
-
-
-@quiet
-def rms_norm_backward(g, x, w, rstd, n_dims):
-    lead, dims = tuple(range(x.ndim - n_dims)), tuple(range(x.ndim - n_dims, x.ndim))
-    y, h = x * rstd, g if w is None else g * w
-    return np.asarray(rstd * (h - y * average(h * y, dims))), np.array(total(g * y, lead, False))

@@ -314,12 +314,13 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     count = math.prod(input.shape[2:])
     if count == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    d, m, variance = moments(wide(input), tuple(range(2, input.ndim)))
-    with no_grad():
-        for running, now in ((running_mean, m), (running_var, variance * (count / (count - 1)))):
-            if running is not None:
-                running.mul_(1 - momentum).add_(reshape(mean(now.detach(), (0,)), (-1,)).to(running.dtype), alpha=momentum)
-    return cast_back(scale_and_shift(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
+    if running_mean is not None or running_var is not None:
+        with no_grad():
+            _, m, variance = moments(wide(input), tuple(range(2, input.ndim)))
+            for running, now in ((running_mean, m), (running_var, variance * (count / (count - 1)))):
+                if running is not None:
+                    running.mul_(1 - momentum).add_(reshape(mean(now, (0,)), (-1,)).to(running.dtype), alpha=momentum)
+    return input * 1 if input.numel() == 0 else group_norm(input, input.shape[1], weight, bias, eps)
 
 
 @in_float32

@@ -11,8 +11,8 @@ these two directions. A projection P removes it:
 
 rms_norm does not subtract the mean: y = x r, r = 1 / √(mean of x² + ε), and P(h) = h - y mean(h y).
 
-group_norm is layer_norm of rows, where each row has the elements of one group; w and b are applied later. In batch_norm, the mean
-is over all dimensions except the channels. In evaluation it uses running statistics instead, and then no part is removed.
+In group_norm, the mean is over a group of channels; w and b have a number per channel. In batch_norm, it is over all dimensions
+except the channels. In evaluation it uses running statistics instead, and then no part is removed.
 
 Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward`` in ``torch/csrc/autograd/FunctionsManual.cpp``.
 """
@@ -20,17 +20,14 @@ Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward
 from typing import Any
 
 from minigrad._core.record.apply import call
-from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide
-from minigrad.ops.base.rule import Op, constant, op, write_by_kernel
+from minigrad.ops.base.rule import Op, constant, op
 from minigrad.ops.elementwise.functions import rsqrt
 from minigrad.ops.reduce.reduction import mean, sum
 from minigrad.ops.shape.clone_cast import cast
-from minigrad.ops.shape.views import reshape, unsqueeze
+from minigrad.ops.shape.views import reshape
 
 __all__: list[str] = []
-
-ADD, MUL = NUMBER["add"], NUMBER["mul"]
 
 
 @op("native_layer_norm")
@@ -134,42 +131,54 @@ class NativeGroupNorm(Op):
     torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2", "n": "N", "c": "C", "hxw": "HxW"}
 
     def forward(k, x, w, b, n, c, hxw, group, eps):
-        single = to_wide(k, x)
-        rows = k.view(single if k.contiguous(single) else k.copy(single), (n * group, c // group * hxw))
-        y, mean, rstd = k.layer_norm(rows, None, None, 1, eps)
-        scale_channels_(k, k.view(y, (n, c, hxw)), w, b)
-        z = round_to(k, y, x)
-        return k.view(z, x.shape), k.view(mean, (n, group)), k.view(rstd, (n, group))
+        w, b = [None if of is None else to_wide(k, of) for of in (w, b)]
+        z, mean, rstd = k.group_norm(to_wide(k, x), w, b, group, eps)
+        return round_to(k, z, x), mean, rstd
 
     def vjp(g, needs, x, w, mean, rstd, n, c, hxw, group, eps):
         if g[0] is None:
             return (None, None, None)
-        dx = dw = db = None
-        rows = (n * group, c // group * hxw)
-        gc, xr = reshape(wide(g[0]), (n, c, hxw)), reshape(wide(x), rows)
-        if needs[0]:
-            h = reshape(times(gc, column(w)), rows)
-            dx = reshape(gradient_of_rows(h, xr, mean, rstd, eps), x.shape)
-        if needs[1]:
-            dw = sum(gc * reshape(normalize_rows(xr, eps), (n, c, hxw)), (0, 2))
-        if needs[2]:
-            db = sum(gc, (0, 2))
-        return dx, dw, db
+        dx, dw, db = call(NativeGroupNormBackward.op, (g[0], x, w, constant(mean), constant(rstd), (n, c, hxw, group), eps))
+        return dx if needs[0] else None, dw if needs[1] else None, db if needs[2] else None
 
     def jvp(ts, x, w, n, c, hxw, group, eps):
-        tx, tw, tb = [None if t is None else wide(t) for t in ts]
-        rows, shape = (n * group, c // group * hxw), (n, c, hxw)
-        xr = reshape(wide(x), rows)
-        z: Any = None
-        if tx is not None:
-            z = reshape(tangent(reshape(tx, rows), None, xr, None, 1, eps, standardize, project_layer_norm), shape)
-            z = times(z, column(w))
-        if tw is not None:
-            more = reshape(normalize_rows(xr, eps), shape) * column(tw)
-            z = more if z is None else z + more
+        tx, tw, tb = ts
+        sizes = n, c, hxw, group
+        parts = [in_groups(of, sizes) for of in (tx, tw, x, w)]
+        z = tangent(*parts, None, eps, standardize_groups, project_layer_norm)
         if tb is not None:
-            z = column(tb).expand(shape) if z is None else z + column(tb)
+            shift = in_groups(tb, sizes)
+            z = shift.expand(parts[2].shape) if z is None else z + shift
         return cast(reshape(z, x.shape), x.dtype), None, None
+
+
+@op("native_group_norm_backward")
+class NativeGroupNormBackward(Op):
+    """dx = rstd P(g w), dw = Σ g y, db = Σ g: the gradients of group normalization, given the output's gradient g"""
+
+    inputs = 3
+    outputs = ("dx", "dw", "db")
+    torch_names = {"g": "grad_out", "x": "input", "w": "weight"}
+
+    def forward(k, g, x, w, mean, rstd, sizes, eps):
+        dx, dw, db = k.group_norm_backward(to_wide(k, g), to_wide(k, x), None if w is None else to_wide(k, w), mean, rstd)
+        return round_to(k, dx, x), dw, db
+
+    def vjp(gs, needs, g, x, w, sizes, eps):
+        v, vw, vb = gs
+        parts = [in_groups(of, sizes) for of in (v, vw, g, x, w)]
+        dg, dx, dw = adjoints(*parts, None, eps, standardize_groups, project_layer_norm)
+        if vb is not None:
+            more = in_groups(vb, sizes).expand(parts[3].shape)
+            dg = more if dg is None else dg + more
+        return out_of_groups(dg, x) if needs[0] else None, out_of_groups(dx, x) if needs[1] else None, \
+            out_of_groups(dw, w) if needs[2] else None
+
+    def jvp(ts, g, x, w, sizes, eps):
+        parts = [in_groups(of, sizes) for of in (*ts, g, x, w)]
+        dx, dw = tangents(*parts, None, eps, standardize_groups, project_layer_norm)
+        return None if dx is None else cast(reshape(dx, x.shape), x.dtype), None if dw is None else reshape(dw, (x.shape[1],)), \
+            None if ts[0] is None else sum(wide(ts[0]), (0, *range(2, x.ndim)))
 
 
 @op("native_batch_norm")
@@ -186,14 +195,10 @@ class NativeBatchNorm(Op):
         if training:
             z, mean, r, variance = k.batch_norm(single, w, b, eps)
             return round_to(k, z, x), mean, r, variance
-        shape = (x.shape[1], *[1] * (x.ndim - 2))
-        r = k.rsqrt(k.add(k.view(running_var, shape), eps))
-        z = k.sub(single, k.view(running_mean, shape))
-        write_by_kernel(k, MUL, z, r if w is None else k.mul(r, k.view(w, shape)))
-        if b is not None:
-            write_by_kernel(k, ADD, z, k.view(b, shape))
-        z = round_to(k, z, x)
-        return z, *[k.full((0,), 0, single.dtype) for _ in range(3)]
+        mean, variance, w, b = [None if of is None else k.view(of, (x.shape[1],)) for of in (running_mean, running_var, w, b)]
+        r = k.rsqrt(k.add(variance, eps))
+        z = k.normalize_channels(single, mean, r if w is None else k.mul(r, w), b)
+        return round_to(k, z, x), *[k.full((0,), 0, single.dtype) for _ in range(3)]
 
     def vjp(g, needs, x, w, mean, rstd, running_mean, running_var, training, eps):
         g = g[0]
@@ -269,31 +274,21 @@ def normalize_by_running(x, mean, variance, eps) -> Any:
     return (wide(x) - channels(mean, x)) * r, r
 
 
-def scale_channels_(k, z, w, b):
-    """Make z w + b of an array z, in place, whose second-last dimension are the channels; w and b may be None."""
-    if w is not None:
-        write_by_kernel(k, MUL, z, k.unsqueeze(to_wide(k, w), 1))
-    if b is not None:
-        write_by_kernel(k, ADD, z, k.unsqueeze(to_wide(k, b), 1))
+def in_groups(of, sizes) -> Any:
+    """Reshape `of`, which has the shape of x or a number for each channel, to (N, groups, channels of a group, elements)."""
+    if of is None:
+        return None
+    n, c, hxw, groups = sizes
+    lead, each = (1, 1) if of.ndim == 1 else (n, hxw)
+    return reshape(wide(of), (lead, groups, c // groups, each))
 
 
-def column(w) -> Any:
-    """Return w, which has a number per channel, as a column: it broadcasts with (n, channels, elements)."""
-    return None if w is None else unsqueeze(wide(w), 1)
+def out_of_groups(z, of) -> Any:
+    """Reshape z to the shape of `of`; None stays None."""
+    return None if z is None else reshape(z, of.shape)
 
 
-def normalize_rows(x, eps):
-    """(x - mean) rstd"""
-    return call(NativeLayerNorm.op, (x, None, None, 1, eps))[0]
-
-
-def gradient_of_rows(h, x, mean, rstd, eps):
-    """The gradient of x, given h, the gradient of the result of `normalize_rows`."""
-    rows = (x.shape[0], 1)
-    return call(NativeLayerNormBackward.op, (h, x, None, reshape(constant(mean), rows), reshape(constant(rstd), rows), 1, eps))[0]
-
-
-# ---- layer_norm, rms_norm and batch_norm: r P(g w) and Σ g y, and their derivatives ---------------------------
+# ---- r P(g w) and Σ g y, and their derivatives -----------------------------------------------------------------
 #
 # `normed` computes (y, r, dims, lead) by ops: y and r, the dimensions that are averaged, and those that share an element of w.
 
@@ -366,6 +361,14 @@ def standardize_channels(x, n_dims, eps):
     d = x - mean(x, dims, True)
     r = rsqrt(mean(d * d, dims, True) + eps)
     return d * r, r, dims, dims
+
+
+def standardize_groups(x, n_dims, eps):
+    """`normed` of group_norm, for x as `in_groups` makes it; w has one element for each channel."""
+    dims = (2, 3)
+    d = x - mean(x, dims, True)
+    r = rsqrt(mean(d * d, dims, True) + eps)
+    return d * r, r, dims, (0, 3)
 
 
 def project_layer_norm(h, y, dims):

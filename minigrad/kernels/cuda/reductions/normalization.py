@@ -39,7 +39,8 @@ from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.shape.layout import cast, row_major
 from minigrad.kernels.cuda.shape.views import view
 
-__all__ = ["batch_norm", "batch_norm_backward", "layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
+__all__ = ["batch_norm", "batch_norm_backward", "group_norm", "group_norm_backward", "layer_norm", "layer_norm_backward",
+           "normalize_channels", "rms_norm", "rms_norm_backward"]
 
 
 def add_pairs(a, b):
@@ -379,7 +380,7 @@ def rms_norm_backward(g, x, w, rstd, n_dims):
     return differentiate("rms_norm_backward", g, x, w, rstd, rstd, n_dims, False)[:2]
 
 
-# ---- batch normalisation: the other kernels, one after the other ------------------------------------------------
+# ---- batch and group normalisation: the other kernels, one after the other ------------------------------------------------
 
 
 def channels_of(x):
@@ -406,3 +407,27 @@ def batch_norm_backward(g, x, w, mean, rstd):
     scale = r if w is None else mul(r, view(w, shape))
     dx = mul(scale, sub(sub(g, div(db, n)), mul(y, div(dw, n))))
     return dx, view(dw, shape[:1]), view(db, shape[:1])
+
+
+def normalize_channels(x, mean, scale, shift):
+    shape = channels_of(x)[2]
+    z = mul(sub(x, view(mean, shape)), view(scale, shape))
+    return z if shift is None else add(z, view(shift, shape))
+
+
+def group_norm(x, w, b, groups, eps):
+    shape = channels_of(x)[2]
+    y, mean, rstd = layer_norm(view(row_major(x), (x.shape[0] * groups, -1)), None, None, 1, eps)
+    z = view(y, x.shape)
+    z = z if w is None else mul(z, view(w, shape))
+    z = z if b is None else add(z, view(b, shape))
+    return z, *[view(of, (x.shape[0], groups)) for of in (mean, rstd)]
+
+
+def group_norm_backward(g, x, w, mean, rstd):
+    dims, _, shape = channels_of(x)
+    x, rows, numbers = row_major(x), (mean.size, -1), [view(of, (mean.size, 1)) for of in (mean, rstd)]
+    h = g if w is None else mul(g, view(w, shape))
+    dx = layer_norm_backward(view(row_major(h), rows), view(x, rows), None, *numbers, 1)[0]
+    y = mul(sub(view(x, rows), numbers[0]), numbers[1])
+    return view(dx, x.shape), sum(mul(g, view(y, x.shape)), dims, False), sum(g, dims, False)
