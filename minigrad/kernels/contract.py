@@ -149,6 +149,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "frexp": ("x", "(mantissa, exponent as int32)"),
     "where": ("c, x, y", "x where c, else y"),
     "lerp": ("x, y, w", "x + w (y - x), for a number w; exactly y for w = 1"),
+    "add_scaled": ("x, y, alpha", "x + alpha y, for a number `alpha`"),
     "addcmul": ("b, x, y, value", "b + value x y, for a number `value`"),
     "addcdiv": ("b, x, y, value", "b + value x / y"),
     "huber": ("x, y, limit, scale", "(d - s / 2) s / scale, with d = |x - y| and s the smaller of d and `limit`; two numbers"),

@@ -148,6 +148,10 @@ for _shape in SHAPES:
                after=lambda b, x, y: (b, x, y, -0.3))
 for _name in ("add", "sub"):
     DTYPES[_name] = (*REAL, *COMPLEX)
+for _alpha in (0.5, -3, 1.0, float("inf")):
+    sample("add_scaled", f"{_alpha}", (2, 3), (2, 3), after=lambda x, y, a=_alpha: (x, y, a), dtypes=FLOATS)
+    sample("add_scaled", f"broadcast {_alpha}", (2, 3), (3,), after=lambda x, y, a=_alpha: (x, y, a), dtypes=FLOATS)
+sample("add_scaled", "complex", (2, 3), (2, 1), after=lambda x, y: (x, y, 2 - 1j), dtypes=COMPLEX)
 sample("addcmul addcdiv", "broadcast", (2, 3), (3,), ((2, 1), "positive"), after=lambda b, x, y: (b, x, y, 0.5))
 sample("lerp", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5))
 sample("huber", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))

@@ -16,14 +16,13 @@ OTHER_NODES = {
         "mvlgamma", "index_reduce", "pdist", "bilinear", "lu (", "select_scatter", "slice_scatter", "diagonal_scatter", "nll_loss planes",
         "vdot", "diag of matrix"),
     "one node here, made of others there": ("attention", "real", "imag", "complex", "polar", "LSTM layer", "GRU layer", "RNN layer"),
-    "alpha is a product of its own": ("add alpha", "sub alpha"),
     "the same products in another order, or views by other functions": (
         "einsum", "kron", "outer", "tensorinv", "matrix_power to -3", "matrix_norm", "cross", "linalg.cross", "logdet", "cholesky False",
         "cholesky True", "qr (2, 4, 3) product", "svd (2, 2, 4) all", "cond nuc", "block_diag", "meshgrid xy", "combinations", "quantile",
         "nanquantile", "index_add 0-d", "pad circular", "conv2d same", "conv1d same", "cov", "corrcoef", "local_response_norm"),
     "written with other formulas": ("special.ndtr", "trapezoid", "cumulative_trapezoid", "rms_norm", "cross_entropy one",
                                     "cross_entropy smooth", "cross_entropy probabilities"),
-    "an operand is converted or expanded first": ("div_ and sub_", "bernoulli_ tensor"),
+    "an operand is converted or expanded first": ("bernoulli_ tensor",),
     "in place, it ends by writing its result": ("renorm_",),
     "an overload of another number": ("conj_physical_",),
 }

@@ -32,7 +32,7 @@ cdef extern from "elementwise.h" nogil:
     ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
-    int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber
+    int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled
     int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
     int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign
     int MG_U_exp, MG_U_exp2, MG_U_expm1, MG_U_log, MG_U_log2, MG_U_log10, MG_U_log1p, MG_U_sin, MG_U_cos, MG_U_tan, MG_U_asin, MG_U_acos
@@ -398,6 +398,11 @@ def lerp(x, y, w):
     return numpy_ref.lerp(x, y, w) if z is None else z
 
 
+def add_scaled(x, y, alpha):
+    z = mixed(MG_M_add_scaled, x, y, x, alpha, 0)
+    return add(x, mul(y, alpha)) if z is None else z
+
+
 def addcmul(b, x, y, value):
     z = mixed(MG_M_addcmul, b, x, y, value, 0)
     return numpy_ref.addcmul(b, x, y, value) if z is None else z
@@ -486,6 +491,11 @@ def lerp_in_place(x, y, w, out):
         numpy_ref.copy_(out, lerp(x, y, w))
 
 
+def add_scaled_in_place(x, y, alpha, out):
+    if not write_mixed_to(MG_M_add_scaled, x, y, x, alpha, 0, out):
+        add.in_place(x, mul(y, alpha), out)
+
+
 def addcmul_in_place(b, x, y, value, out):
     if not write_mixed_to(MG_M_addcmul, b, x, y, value, 0, out):
         numpy_ref.copy_(out, addcmul(b, x, y, value))
@@ -496,7 +506,8 @@ def addcdiv_in_place(b, x, y, value, out):
         numpy_ref.copy_(out, addcdiv(b, x, y, value))
 
 
-for kernel_, in_place_ in [(clamp, clamp_in_place), (lerp, lerp_in_place), (addcmul, addcmul_in_place), (addcdiv, addcdiv_in_place)]:
+for kernel_, in_place_ in [(clamp, clamp_in_place), (lerp, lerp_in_place), (addcmul, addcmul_in_place), (addcdiv, addcdiv_in_place),
+                           (add_scaled, add_scaled_in_place)]:
     kernel_.in_place = in_place_
 for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, MG_B_mul), (div, MG_B_div), (maximum, MG_B_maximum),
                      (minimum, MG_B_minimum), (relu_backward, MG_B_relu_backward), (sigmoid_backward, MG_B_sigmoid_backward),

@@ -30,7 +30,8 @@ ELEMENTWISE = """
     trunc_divide complex copysign heaviside fmax fmin logaddexp logaddexp2 xlogy xlog1py neg exp log log1p sqrt rsqrt reciprocal
     abs sign sin cos tanh sigmoid gelu gelu_tanh silu mish relu conj invert exp2 expm1 log2 log10 tan sinh cosh asin acos atan
     asinh acosh atanh floor ceil trunc round sgn sinc erf erfc erfinv lgamma digamma angle isnan isinf isfinite signbit
-    polygamma gammainc gammaincc zeta i0 i1 nextafter frexp where lerp addcmul addcdiv huber clamp nan_to_num dropout_backward
+    polygamma gammainc gammaincc zeta i0 i1 nextafter frexp where lerp add_scaled addcmul addcdiv huber clamp nan_to_num
+    dropout_backward
 """
 
 # Kernels whose result has the shape of the first array.

@@ -16,6 +16,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "add_scaled",
     "addcdiv",
     "addcmul",
     "angle",
@@ -288,13 +289,16 @@ def equal(x, y):
 
 
 def composed(add, sub, mul, div, minimum, abs):
-    """Make the kernels lerp, addcmul, addcdiv and huber of other kernels of a device."""
+    """Make the kernels lerp, add_scaled, addcmul, addcdiv and huber of other kernels of a device."""
     def lerp(x, y, w):
         d = sub(y, x)
         return add(x, mul(d, w)) if builtins.abs(w) < 0.5 else sub(y, mul(d, 1 - w))     # from the nearer end
 
     def scaled(x, value):
         return x if value == 1 else mul(x, value)       # a complex infinity times 1 would be nan
+
+    def add_scaled(x, y, alpha):
+        return add(x, scaled(y, alpha))
 
     def addcmul(b, x, y, value):
         return add(b, scaled(mul(x, y), value))
@@ -306,10 +310,10 @@ def composed(add, sub, mul, div, minimum, abs):
         d = abs(sub(x, y))
         s = minimum(d, limit)
         return mul(sub(d, mul(s, 0.5)), div(s, scale))
-    return lerp, addcmul, addcdiv, huber
+    return lerp, add_scaled, addcmul, addcdiv, huber
 
 
-lerp, addcmul, addcdiv, huber = composed(add, sub, mul, div, minimum, abs)
+lerp, add_scaled, addcmul, addcdiv, huber = composed(add, sub, mul, div, minimum, abs)
 
 
 @quiet

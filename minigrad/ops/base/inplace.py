@@ -26,7 +26,7 @@ from minigrad.ops.base.arguments import NUMBERS, number
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.overwriting import copy_
 from minigrad.ops.elementwise import arithmetic, functions, selection
-from minigrad.ops.elementwise.arithmetic import DivMode, scale_by_alpha
+from minigrad.ops.elementwise.arithmetic import DivMode, with_alpha
 from minigrad.ops.elementwise.selection import Clamp, ClampTensor, clamp_limits, promote_tensors
 from minigrad.ops.linalg import matrix
 from minigrad.ops.linalg.matrix import addmm_operands
@@ -81,9 +81,10 @@ def add_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     tensor([2., 3.])
     """
     other = check_operand("add_", other)
-    if type(alpha) is not int or alpha != 1:
-        other = scale_by_alpha("add", self, other, alpha)
-    return apply_inplace(arithmetic.Add.op, self, (other,))
+    if type(alpha) is int and alpha == 1:
+        return apply_inplace(arithmetic.Add.op, self, (other,))
+    op, operands = with_alpha("add", self, other, alpha)
+    return explain_misfit(apply_inplace, op, self, operands[1:])
 
 
 def sub_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
@@ -101,9 +102,10 @@ def sub_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     tensor([0., 1.])
     """
     other = check_operand("sub_", other)
-    if type(alpha) is not int or alpha != 1:
-        other = scale_by_alpha("sub", self, other, alpha)
-    return apply_inplace(arithmetic.Sub.op, self, (other,))
+    if type(alpha) is int and alpha == 1:
+        return apply_inplace(arithmetic.Sub.op, self, (other,))
+    op, operands = with_alpha("sub", self, other, alpha)
+    return explain_misfit(apply_inplace, op, self, operands[1:])
 
 
 def pow_(self, exponent: Tensor | Number) -> Tensor:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import cython
 import numpy as np
 from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import binary, call, unary
@@ -18,11 +19,12 @@ from cython.cimports.minigrad.ops.base.rule import conj
 
 from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
+from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.arguments import NUMBERS, number, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, has_reduced, is_reduced, round_to, to_wide
-from minigrad.ops.base.rule import BOOL, Elementwise, op, two_operands, unary_function
+from minigrad.ops.base.rule import BOOL, Elementwise, op, two_operands, unary_function, write_by_kernel
 from minigrad.ops.elementwise.functions import Reciprocal, log
 from minigrad.ops.elementwise.selection import abs, cast, number_tensor, promote_tensors, where, zeros_like
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "div", "divide", "mul", "multiply", "neg", "negative", "pow", "rsub", "square", "sub", "subtract", "true_divide"]
 
 
+ADD_SCALED = NUMBER["add_scaled"]
 SUBTRACT_BOOL = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
                  "`~` or `logical_not()` operator instead.")
 
@@ -71,6 +74,40 @@ class Sub(Elementwise):
 
     def vjp_y(g):
         return -g
+
+
+@op("add_scaled", "Add0")
+class AddScaled(Elementwise):
+    """z = x + alpha y"""
+
+    def forward(k, x, y, alpha):
+        return k.add_scaled(x, y, alpha)
+
+    def write(k, x, y, alpha):
+        write_by_kernel(k, ADD_SCALED, x, y, alpha)
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g, alpha):
+        return g * conj(alpha)
+
+
+@op("sub_scaled", "Sub0")
+class SubScaled(Elementwise):
+    """z = x - alpha y"""
+
+    def forward(k, x, y, alpha):
+        return k.add_scaled(x, y, -alpha)
+
+    def write(k, x, y, alpha):
+        write_by_kernel(k, ADD_SCALED, x, y, -alpha)
+
+    def vjp_x(g):
+        return g
+
+    def vjp_y(g, alpha):
+        return g * -conj(alpha)
 
 
 @op("rsub", "Rsub1")
@@ -243,11 +280,25 @@ def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor
     """
     if out is not None:
         return into(out, add, input, other, alpha=alpha)
-    return two_operands(Add.op, input, other if type(alpha) is int and alpha == 1 else scale_by_alpha("add", input, other, alpha))
+    if type(alpha) is int and alpha == 1:
+        return two_operands(Add.op, input, other)
+    op, operands = with_alpha("add", input, other, alpha)
+    return two_operands(op, *operands) if op is Add.op else call_broadcasting(op, operands)
 
 
-def scale_by_alpha(function, input, other, alpha):
-    """Return alpha other, for a sum with `input`. Raise if `alpha` is not a number, or of a higher category than the sum."""
+def with_alpha(function, input, other, alpha):
+    """Return (op, operands) for input + alpha other, or with `function` "sub" for input - alpha other."""
+    if isinstance(input, TensorBase) and isinstance(other, TensorBase):
+        dtype = cython.cast(TensorBase, input)._meta.dtype
+        if dtype is cython.cast(TensorBase, other)._meta.dtype and dtype.differentiable:
+            if type(alpha) is not float and type(alpha) is not int:
+                alpha = check_alpha(function, input, other, alpha)[0]
+            return (AddScaled.op if function == "add" else SubScaled.op), (input, other, alpha)
+    return (Add.op if function == "add" else Sub.op), (input, scale_by_alpha(function, input, other, alpha))
+
+
+def check_alpha(function, input, other, alpha):
+    """Return (alpha, the dtype of the sum). Raise if `alpha` is not a number, or of a higher category than the sum."""
     for operand, name, position in ((input, "input", 1), (other, "other", 2)):
         if not isinstance(operand, (TensorBase, *NUMBERS)):
             raise tensor_error(function, operand, name, position)
@@ -261,6 +312,12 @@ def scale_by_alpha(function, input, other, alpha):
         raise DtypeError("MG-E203", "For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and not dtype.is_complex:
         raise DtypeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
+    return alpha, dtype
+
+
+def scale_by_alpha(function, input, other, alpha):
+    """Return alpha other, for a sum with `input`; for errors see `check_alpha`."""
+    alpha, dtype = check_alpha(function, input, other, alpha)
     if dtype is BOOL:
         return other & bool(alpha)
     if alpha == 1:
@@ -288,9 +345,10 @@ def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor
     """
     if out is not None:
         return into(out, sub, input, other, alpha=alpha)
-    if type(alpha) is not int or alpha != 1:
-        other = scale_by_alpha("sub", input, other, alpha)
-    return two_operands(Sub.op, input, other)
+    if type(alpha) is int and alpha == 1:
+        return two_operands(Sub.op, input, other)
+    op, operands = with_alpha("sub", input, other, alpha)
+    return two_operands(op, *operands) if op is Sub.op else call_broadcasting(op, operands)
 
 
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:

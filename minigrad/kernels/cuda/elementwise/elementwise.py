@@ -320,7 +320,8 @@ def equal(x, y):
     return bool(eq(x, y).all())     # noqa: F821 - made by the table above
 
 
-lerp, addcmul, addcdiv, huber = composed(*[globals()[_name] for _name in ("add", "sub", "mul", "div", "minimum", "abs")])
+lerp, add_scaled, addcmul, addcdiv, huber = composed(
+    *[globals()[_name] for _name in ("add", "sub", "mul", "div", "minimum", "abs")])
 
 
 def clamp(x, low, high):
