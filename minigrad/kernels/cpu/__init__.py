@@ -77,7 +77,7 @@ def is_here(module):
 
 
 SOURCES = []
-for _name in ("pool", "elementwise", "ufuncs", "layout", "views", "reduction", "joining", "linear"):
+for _name in ("pool", "unary", "elementwise", "ufuncs", "layout", "views", "reduction", "joining", "linear"):
     try:
         SOURCES.append(import_module(f"{__name__}.{_name}"))
     except ImportError:

@@ -1,7 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Functions of each element, by the loops of ``elementwise.h``. Arguments that are not easy go to ``numpy_ref``.
+"""Functions of each element of several arrays, by the loops of ``elementwise.h``. Arguments that are not easy go to ``numpy_ref``.
 
-Operands that broadcast: see broadcast.pyx. Integers, and functions that we leave to NumPy: ufuncs.pyx.
+Functions of one array: see unary.pyx. Operands that broadcast: broadcast.pyx. Integers, and functions that we leave to NumPy:
+ufuncs.pyx.
 """
 
 import numpy as np
@@ -9,22 +10,21 @@ import numpy as np
 from libc.math cimport INFINITY
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, repeated, repeated_part
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
+from minigrad.kernels.cpu.unary cimport (MG_U_cube, MG_U_neg, MG_U_reciprocal, MG_U_rsqrt, MG_U_sqrt, MG_U_square, unary,
+                                         unary_of_parts)
 from minigrad.kernels import numpy_ref
 from minigrad.kernels.cpu.ufuncs import power
+from minigrad.kernels.cpu.unary import unary_in_place
 
 cnp.import_array()
 
 cdef extern from "elementwise.h" nogil:
     int MG_PARALLEL
-    ctypedef void (*mg_unary)(const void *, void *, Py_ssize_t)
     const mg_binary mg_binary_loops[][2][3]
-    const mg_unary mg_unary_loops[][2]
-    const mg_unary mg_special_loops[][2]
     void mg_run_binary(mg_binary, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
-    void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
     int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide, MG_B_logaddexp
@@ -33,11 +33,6 @@ cdef extern from "elementwise.h" nogil:
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
     int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled
-    int MG_U_neg, MG_U_sqrt, MG_U_rsqrt, MG_U_reciprocal, MG_U_abs, MG_U_relu, MG_U_square, MG_U_cube, MG_U_erf
-    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign
-    int MG_U_exp, MG_U_exp2, MG_U_expm1, MG_U_log, MG_U_log2, MG_U_log10, MG_U_log1p, MG_U_sin, MG_U_cos, MG_U_tan, MG_U_asin, MG_U_acos
-    int MG_U_atan, MG_U_sinh, MG_U_cosh, MG_U_tanh, MG_U_asinh, MG_U_acosh, MG_U_atanh
-    int MG_S_erfc, MG_S_erfinv, MG_S_lgamma, MG_S_digamma, MG_S_i0, MG_S_i1
 
 cdef enum:
     MOST_OPS = 32       # in the table of binary loops
@@ -109,38 +104,6 @@ cdef object by_parts(int op, object x, object y):
         return None
     cdef ndarray z = fresh_any(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
     run(op, kind, VV, data(z), data(<ndarray>x), data(<ndarray>y), 2 * size(z))
-    return z
-
-
-cdef inline object unary(int op, object x, str twin):
-    return loop_over(mg_unary_loops[op], x, twin)
-
-
-cdef object loop_over(const mg_unary *loops, object x, str twin):
-    cdef int kind = easy(x)
-    cdef ndarray block
-    if kind >= 0:
-        return run_unary(loops[kind], <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
-    kind = kind_of(x)
-    if kind >= 0:           # an expanded or transposed array, or a view with gaps
-        block = repeated_part(<ndarray>x)
-        if block is not x:
-            return repeated(loop_over(loops, block, twin), dims(<ndarray>x))
-        block = gapless(<ndarray>x)
-        return run_unary(loops[kind], block, new_like(block, typenum(block)))
-    return getattr(numpy_ref, twin)(x)
-
-
-cdef object run_unary(mg_unary loop, ndarray x, ndarray z, int parts=1):
-    """z = loop(x), where each element has `parts` numbers."""
-    cdef Py_ssize_t n = size(z) * parts, item = cnp.PyArray_ITEMSIZE(z) // parts
-    cdef char *p = data(x)
-    cdef char *r = data(z)
-    if n < MG_PARALLEL:
-        loop(p, r, n)
-    else:
-        with nogil:
-            mg_run_unary(loop, p, r, n, item, threads)
     return z
 
 
@@ -224,6 +187,19 @@ def floor_divide(x, y):
     return binary(MG_B_floor_divide, x, y, "floor_divide")
 
 
+def neg(x):
+    cdef int kind = kind_of(x), parts
+    if easy(x) < 0:
+        parts = easy_parts(x)
+        if parts >= 0:              # complex numbers
+            return unary_of_parts(MG_U_neg, parts, <ndarray>x)
+        if kind >= 0:               # an expanded gradient, or a view
+            result = spread(mg_binary_loops[MG_B_mul][kind], kind, x, -1.0, None)
+            if result is not None:
+                return result
+    return unary(MG_U_neg, x, "neg")
+
+
 def pow(x, y):
     if kind_of(x) >= 0:
         if type(y) is int or type(y) is float:
@@ -248,110 +224,6 @@ def pow(x, y):
 
 def atan2(y, x):
     return binary(MG_B_atan2, y, x, "atan2")
-
-
-def neg(x):
-    cdef int kind = kind_of(x), parts
-    if easy(x) < 0:
-        parts = easy_parts(x)
-        if parts >= 0:              # complex numbers
-            return run_unary(mg_unary_loops[MG_U_neg][parts], <ndarray>x,
-                             fresh_any(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)), 2)
-        if kind >= 0:               # an expanded gradient, or a view
-            result = spread(mg_binary_loops[MG_B_mul][kind], kind, x, -1.0, None)
-            if result is not None:
-                return result
-    return unary(MG_U_neg, x, "neg")
-
-
-def sqrt(x):
-    return unary(MG_U_sqrt, x, "sqrt")
-
-
-def rsqrt(x):
-    return unary(MG_U_rsqrt, x, "rsqrt")
-
-
-def reciprocal(x):
-    return unary(MG_U_reciprocal, x, "reciprocal")
-
-
-def abs(x):
-    return unary(MG_U_abs, x, "abs")
-
-
-def relu(x):
-    return unary(MG_U_relu, x, "relu")
-
-
-def erf(x):
-    return unary(MG_U_erf, x, "erf")
-
-
-def gelu(x):
-    return unary(MG_U_gelu, x, "gelu")
-
-
-def gelu_tanh(x):
-    return unary(MG_U_gelu_tanh, x, "gelu_tanh")
-
-
-def silu(x):
-    return unary(MG_U_silu, x, "silu")
-
-
-def mish(x):
-    return unary(MG_U_mish, x, "mish")
-
-
-def sigmoid(x):
-    return unary(MG_U_sigmoid, x, "sigmoid")
-
-
-def sign(x):
-    return unary(MG_U_sign, x, "sign")
-
-
-def transcendental(int op, str name):
-    """The kernel of this name."""
-    def kernel(x):
-        return unary(op, x, name)
-    kernel.__name__ = kernel.__qualname__ = name
-    return kernel
-
-
-exp, exp2, expm1 = transcendental(MG_U_exp, "exp"), transcendental(MG_U_exp2, "exp2"), transcendental(MG_U_expm1, "expm1")
-log, log2, log10, log1p = [transcendental(op_, name_) for op_, name_ in (
-    (MG_U_log, "log"), (MG_U_log2, "log2"), (MG_U_log10, "log10"), (MG_U_log1p, "log1p"))]
-sin, cos, tan = transcendental(MG_U_sin, "sin"), transcendental(MG_U_cos, "cos"), transcendental(MG_U_tan, "tan")
-asin, acos, atan = transcendental(MG_U_asin, "asin"), transcendental(MG_U_acos, "acos"), transcendental(MG_U_atan, "atan")
-sinh, cosh, tanh = transcendental(MG_U_sinh, "sinh"), transcendental(MG_U_cosh, "cosh"), transcendental(MG_U_tanh, "tanh")
-asinh, acosh, atanh = [transcendental(op_, name_) for op_, name_ in (
-    (MG_U_asinh, "asinh"), (MG_U_acosh, "acosh"), (MG_U_atanh, "atanh"))]
-
-
-def erfc(x):
-    return loop_over(mg_special_loops[MG_S_erfc], x, "erfc")
-
-
-def erfinv(x):
-    return loop_over(mg_special_loops[MG_S_erfinv], x, "erfinv")
-
-
-def lgamma(x):
-    return loop_over(mg_special_loops[MG_S_lgamma], x, "lgamma")
-
-
-def digamma(x):
-    return loop_over(mg_special_loops[MG_S_digamma], x, "digamma")
-
-
-def i0(x):
-    return loop_over(mg_special_loops[MG_S_i0], x, "i0")
-
-
-def i1(x):
-    return loop_over(mg_special_loops[MG_S_i1], x, "i1")
 
 
 cdef bint write_mixed(int op, int kind, ndarray x, object y, object w, object first, object second, ndarray z) except -1:
@@ -465,15 +337,6 @@ def binary_in_place(kernel, int op):
     return in_place
 
 
-def unary_in_place(kernel, int op):
-    def in_place(x, out):
-        cdef int kind = writable(out)
-        if kind >= 0 and loop_fits(x, out, kind):
-            return run_unary(mg_unary_loops[op][kind], <ndarray>x, <ndarray>out)
-        numpy_ref.copy_(out, kernel(x))
-    return in_place
-
-
 cdef bint write_mixed_to(int op, object x, object y, object w, object first, object second, object out) except -1:
     """`write_mixed` to out, if a loop may read x, y and w while it writes. Returns whether that was done."""
     cdef int kind = writable(out)
@@ -517,11 +380,7 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp),
                      (atan2, MG_B_atan2)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
-for kernel_, op_ in [(neg, MG_U_neg), (sqrt, MG_U_sqrt), (rsqrt, MG_U_rsqrt), (reciprocal, MG_U_reciprocal), (abs, MG_U_abs),
-                     (relu, MG_U_relu), (erf, MG_U_erf), (sigmoid, MG_U_sigmoid), (gelu, MG_U_gelu), (gelu_tanh, MG_U_gelu_tanh),
-                     (silu, MG_U_silu), (mish, MG_U_mish), (exp, MG_U_exp), (log, MG_U_log), (log1p, MG_U_log1p), (sin, MG_U_sin),
-                     (cos, MG_U_cos), (tanh, MG_U_tanh)]:
-    kernel_.in_place = unary_in_place(kernel_, op_)
+neg.in_place = unary_in_place(neg, MG_U_neg)
 
 
 def add_(x, y):
