@@ -25,12 +25,12 @@ from minigrad._build import pure as _pure
 OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema", "nbgrader", "jupytext",
             "mpi4py"]
 TORCH = importlib.util.find_spec("torch") is not None
-# parity/test_engine.py runs PyTorch alone, which is the same in both of our modes.
-collect_ignore = ["parity/test_engine.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]
+# The same in both of our modes: the first runs PyTorch alone, the second the programs that measure speed.
+collect_ignore = ["parity/test_engine.py", "docs/test_measurements.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]
 # Of the rows of tables (parametrized tests) a run takes a part, the same ones each time, unless MINIGRAD_EVERY=1.
 EVERY = os.environ.get("MINIGRAD_EVERY") == "1"
 ONCE = {"accuracy", "grading", "test_editions.py", "test_slides.py", "test_arguments.py", "test_training.py"}     # half compiled, the other half interpreted
-HALF = {"ops", "parity", "kernels", "optim", "utils"}           # all of them compiled, one half interpreted
+HALF = {"nn", "ops", "parity", "kernels", "optim", "utils"}           # all of them compiled, one half interpreted
 
 
 def expected_mode():
