@@ -207,6 +207,10 @@ MISTAKES = [
     (lambda m: m.nn.functional.batch_norm(m.ones(2, 3), m.ones(2), m.ones(2)), RuntimeError, "running_mean should contain 3 elements not 2"),
     (lambda m: m.nn.functional.instance_norm(m.ones(2, 3, 1)), ValueError, "Expected more than 1 spatial element when training"),
     (lambda m: m.nn.functional.instance_norm(m.ones(2, 3, 2), use_input_stats=False), RuntimeError, "Expected running_mean and running_var"),
+    *[(lambda m, f=f, a=a, w=w, x=x: getattr(m.nn.functional, f)(m.ones(2, 4, 3, dtype=getattr(m, x)), *a(m), m.ones(4, dtype=getattr(m, w))), e, t)
+      for f, a in (("group_norm", lambda m: (2,)), ("batch_norm", lambda m: (m.zeros(4), m.ones(4))), ("instance_norm", lambda m: (None, None)))
+      for x, w, e, t in (("float32", "float64", RuntimeError, "mixed dtype (CPU)"), ("float64", "float32", RuntimeError, "mixed dtype (CPU)"),
+                         ("complex64", "complex64", NotImplementedError, "not implemented for"))],
     (lambda m: m.nn.GroupNorm(2, 3), ValueError, "num_channels (3) must be divisible by num_groups (2)"),
     (lambda m: m.nn.BatchNorm1d(3)(m.ones(2, 3, 4, 5)), ValueError, "expected 2D or 3D input (got 4D input)"),
     (lambda m: m.nn.BatchNorm2d(3)(m.ones(2, 3, 4)), ValueError, "expected 4D input (got 3D input)"),

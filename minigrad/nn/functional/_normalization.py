@@ -157,7 +157,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     Mirrors ``torch.nn.functional.group_norm``.
 
     Raises:
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes do not fit, or the dtypes differ.
+        NotImplementedError: the dtype is not a floating point one.
         ValueError: the whole batch has a single element per group.
 
     >>> F.group_norm(mg.tensor([[1., 3., 5., 9.]]), 2)
@@ -180,21 +181,22 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
         if value is not None and tuple(tensor_argument("group_norm", value, what).shape) != (channels,):
             raise ShapeError("MG-E204", f"Expected {what} to be a vector of size equal to the number of channels in input, but got "
                              f"{what} of shape {list(value.shape)} and input of shape {list(input.shape)}")
+    check_dtypes("group_norm", input, weight, bias)
     if input.numel() == 0:
         return input * 1
-    if has_rule(input, weight, bias):
-        sizes = batch, channels, math.prod(input.shape[2:]), num_groups
-        return call(NativeGroupNorm.op, (input, weight, bias, *sizes, eps))[0]
-    d, _, variance = moments(reshape(wide(input), (batch, num_groups, -1)), (2,))
-    z = reshape(d * rsqrt(variance + eps), input.shape)
-    return cast_back(scale_and_shift(z, per_channel(weight, input), per_channel(bias, input)), input)
+    sizes = batch, channels, math.prod(input.shape[2:]), num_groups
+    return call(NativeGroupNorm.op, (input, weight, bias, *sizes, eps))[0]
 
 
-def has_rule(input, weight, bias):
-    """Whether group_norm and batch_norm can call the rule: all dtypes are equal, or 16-bit input with float32 parameters."""
+def check_dtypes(name, input, *others):
+    """Raise unless `input` is floating point, and the `others` have its dtype; beside float16 and bfloat16 they may be float32."""
     dtype = input.dtype
-    return dtype.is_floating_point and all([
-        value is None or value.dtype is dtype or (is_reduced(dtype) and value.dtype is float32) for value in (weight, bias)])
+    if not dtype.is_floating_point:
+        raise AutogradNotImplementedError("MG-E203", f"{name}() is not implemented for {dtype.name}", fix="input.float()")
+    allowed = (dtype, float32) if is_reduced(dtype) else (dtype,)
+    if any([value is not None and value.dtype not in allowed for value in others]):
+        raise DtypeError("MG-E203", f"{name}(): mixed dtype (CPU): all inputs must share same datatype.",
+                         found=", ".join(value.dtype.name for value in (input, *others) if value is not None))
 
 
 def per_channel(value, input):
@@ -218,7 +220,8 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
     Raises:
         ValueError: in training, each channel has a single element.
-        RuntimeError: the shapes do not fit, or running statistics are None outside training.
+        RuntimeError: the shapes do not fit, the dtypes differ, or running statistics are None outside training.
+        NotImplementedError: the dtype is not a floating point one.
 
     >>> F.batch_norm(mg.tensor([[1.], [3.]]), None, None, training=True)
     tensor([[-1.0000],
@@ -246,31 +249,21 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
     if not count:       # nothing to normalize, and no statistics that could be kept
         return scale_and_shift(input * 1, per_channel(weight, input), per_channel(bias, input))
-    if has_rule(input, weight, bias):
-        if training:
-            z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))   # pyright: ignore
-            with no_grad():
-                if running_mean is not None:
-                    update_running(running_mean, m.detach(), momentum)
-                if running_var is not None:
-                    update_running(running_var, variance.detach() * (count / (count - 1)), momentum)
-            return z
-        if not any([value.requires_grad or tangent_of(value) is not None for value in (running_mean, running_var)]):
-            dtype = float32 if is_reduced(input.dtype) else input.dtype
-            copy = is_grad_enabled()        # training may update them in place before the backward
-            now = [value.detach().to(dtype, copy=copy) for value in (running_mean, running_var)]
-            return call(NativeBatchNorm.op, (input, weight, bias, *now, False, eps))[0]
-    x = wide(input)
+    check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
     if training:
-        d, m, variance = moments(x, (0, *range(2, input.ndim)))
+        z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))   # pyright: ignore
         with no_grad():
             if running_mean is not None:
-                running_mean.mul_(1 - momentum).add_(reshape(m.detach(), (-1,)).to(running_mean.dtype), alpha=momentum)
+                update_running(running_mean, m.detach(), momentum)
             if running_var is not None:
-                unbiased = reshape(variance.detach(), (-1,)) * (count / (count - 1))
-                running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
-    else:
-        d, variance = x - per_channel(running_mean, input), per_channel(running_var, input)
+                update_running(running_var, variance.detach() * (count / (count - 1)), momentum)
+        return z
+    if not any([value.requires_grad or tangent_of(value) is not None for value in (running_mean, running_var)]):
+        dtype = float32 if is_reduced(input.dtype) else input.dtype
+        copy = is_grad_enabled()        # training may update them in place before the backward
+        now = [value.detach().to(dtype, copy=copy) for value in (running_mean, running_var)]
+        return call(NativeBatchNorm.op, (input, weight, bias, *now, False, eps))[0]
+    d, variance = wide(input) - per_channel(running_mean, input), per_channel(running_var, input)
     return cast_back(scale_and_shift(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
 
 
@@ -296,7 +289,8 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
 
     Raises:
         ValueError: each mean would be over a single element.
-        RuntimeError: the shapes do not fit, or running statistics are None with `use_input_stats` False.
+        RuntimeError: the shapes do not fit, the dtypes differ, or running statistics are None with `use_input_stats` False.
+        NotImplementedError: the dtype is not a floating point one.
 
     >>> F.instance_norm(mg.tensor([[[1., 3.], [5., 9.]]]))
     tensor([[[-1.0000,  1.0000],
@@ -314,6 +308,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     count = math.prod(input.shape[2:])
     if count == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    check_dtypes("instance_norm", input, weight, bias, running_mean, running_var)
     if running_mean is not None or running_var is not None:
         with no_grad():
             _, m, variance = moments(wide(input), tuple(range(2, input.ndim)))
