@@ -188,7 +188,9 @@ def named_in(module, function, rule, seen):
         if isinstance(item.func, ast.Name) and item.func.id == "getattr":       # getattr(k, "a" if ... else "b")
             found |= {c.value for c in ast.walk(item) if isinstance(c, ast.Constant) and c.value in CONTRACT}
         if isinstance(item.func, ast.Name) and item.func.id == "write_by_kernel":      # its second argument: ADD = NUMBER["add"]
-            found.add(list(CONTRACT)[getattr(importlib.import_module(module), item.args[1].id)])
+            number = item.args[1]
+            assert isinstance(number, ast.Name)
+            found.add(list(CONTRACT)[getattr(importlib.import_module(module), number.id)])
         if any(isinstance(a, ast.Name) and a.id == "k" for a in item.args):
             found |= named_behind(module, item.func, rule, seen)
     return found
