@@ -120,7 +120,7 @@ def frexp(input: Tensor, *, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
     return frexp_result(*call(Frexp.op, (input,)))
 
 
-def histogram(input: Tensor, bins: int | Tensor, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
+def histogram(input: Tensor, bins: int | Tensor = 100, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
               density: bool = False, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """(hist, bin_edges): how many elements each bin contains, and the edges of the bins. Mirrors ``torch.histogram``.
 
