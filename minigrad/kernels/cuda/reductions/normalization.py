@@ -417,7 +417,8 @@ def normalize_channels(x, mean, scale, shift):
 
 def group_norm(x, w, b, groups, eps):
     shape = channels_of(x)[2]
-    y, mean, rstd = layer_norm(view(row_major(x), (x.shape[0] * groups, -1)), None, None, 1, eps)
+    rows = x.shape[0] * groups
+    y, mean, rstd = layer_norm(view(row_major(x), (rows, x.size // rows)), None, None, 1, eps)
     z = view(y, x.shape)
     z = z if w is None else mul(z, view(w, shape))
     z = z if b is None else add(z, view(b, shape))
@@ -426,7 +427,7 @@ def group_norm(x, w, b, groups, eps):
 
 def group_norm_backward(g, x, w, mean, rstd):
     dims, _, shape = channels_of(x)
-    x, rows, numbers = row_major(x), (mean.size, -1), [view(of, (mean.size, 1)) for of in (mean, rstd)]
+    x, rows, numbers = row_major(x), (mean.size, x.size // mean.size), [view(row_major(of), (mean.size, 1)) for of in (mean, rstd)]
     h = g if w is None else mul(g, view(w, shape))
     dx = layer_norm_backward(view(row_major(h), rows), view(x, rows), None, *numbers, 1)[0]
     y = mul(sub(view(x, rows), numbers[0]), numbers[1])
