@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 
@@ -176,3 +177,32 @@ def test_a_state_dict_of_version_1_has_no_number_of_batches(m):
 def test_a_parameter_that_is_none_is_not_got(m):
     with pytest.raises(AttributeError, match=r"`bias` is not an nn.Parameter"):
         m.nn.Linear(2, 2, bias=False).get_parameter("bias")
+
+
+@pytest.mark.parametrize("name, alpha", [("add", -0.5), ("sub", 3), ("add", 1.0), ("sub", 0.1)])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex128"])
+def test_alpha_of_a_sum(name, alpha, dtype):
+    """One node, which saves alpha; in place too, and where the operands broadcast. Of 16 bits, PyTorch also rounds the product."""
+    def run(m):
+        kind = getattr(m, dtype)
+        x = m.linspace(-2, 2, 6, dtype=m.float64).reshape(2, 3).to(kind).requires_grad_()
+        y = m.linspace(1.1, 1.7, 3, dtype=m.float64).to(kind).requires_grad_()
+        z = getattr(m, name)(x, y, alpha=alpha)
+        w = getattr(x * 1, name + "_")(y, alpha=alpha)
+        v = getattr(x[:, :1], name)(y, alpha=alpha)
+        (z * w * v).abs().sum().backward()
+        values = [t.detach().to(m.complex128 if kind.is_complex else m.float64).numpy() for t in (z, w, v, x.grad, y.grad)]
+        return values, [type(t.grad_fn).__name__ for t in (z, w, v)], z.grad_fn._saved_alpha
+    ours, theirs = run(mg), run(torch)
+    assert ours[1:] == theirs[1:]
+    for a, b in zip(ours[0][:3], theirs[0][:3]):
+        assert np.allclose(a, b, rtol={"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-6}.get(dtype, 1e-14))
+    for a, b in zip(ours[0][3:], theirs[0][3:]):
+        assert np.allclose(a, b, rtol=2e-2 if dtype.endswith("16") else 1e-5)
+
+
+def test_a_sum_with_alpha_of_16_bits_is_rounded_once():
+    x, y = mg.tensor([1.2]).half(), mg.tensor([1.4]).half()
+    once = (x.float() - 3 * y.float()).half()
+    assert mg.sub(x, y, alpha=3).equal(once) and mg.add(x, y, alpha=-3).equal(once) and (x * 1).sub_(y, alpha=3).equal(once)
+    assert not (x - 3 * y).equal(once)
