@@ -314,7 +314,7 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
             _, m, variance = moments(wide(input), tuple(range(2, input.ndim)))
             for running, now in ((running_mean, m), (running_var, variance * (count / (count - 1)))):
                 if running is not None:
-                    running.mul_(1 - momentum).add_(reshape(mean(now, (0,)), (-1,)).to(running.dtype), alpha=momentum)
+                    update_running(running, mean(now, (0,)), momentum)
     return input * 1 if input.numel() == 0 else group_norm(input, input.shape[1], weight, bias, eps)
 
 
