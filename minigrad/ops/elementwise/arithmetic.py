@@ -21,7 +21,8 @@ from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
 from minigrad.ops.base.arguments import NUMBERS, number, tensor_argument, tensor_error
-from minigrad.ops.base.broadcasting import call_broadcasting
+from minigrad.ops.base.broadcasting import call_broadcasting, explain_misfit
+from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import FLOAT32, has_reduced, is_reduced, round_to, to_wide
 from minigrad.ops.base.rule import BOOL, Elementwise, op, two_operands, unary_function, write_by_kernel
@@ -282,8 +283,7 @@ def add(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor
         return into(out, add, input, other, alpha=alpha)
     if type(alpha) is int and alpha == 1:
         return two_operands(Add.op, input, other)
-    op, operands = with_alpha("add", input, other, alpha)
-    return two_operands(op, *operands) if op is Add.op else call_broadcasting(op, operands)
+    return explain_misfit(run, *with_alpha("add", input, other, alpha))
 
 
 def with_alpha(function, input, other, alpha):
@@ -347,8 +347,7 @@ def sub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1, out: Tensor
         return into(out, sub, input, other, alpha=alpha)
     if type(alpha) is int and alpha == 1:
         return two_operands(Sub.op, input, other)
-    op, operands = with_alpha("sub", input, other, alpha)
-    return two_operands(op, *operands) if op is Sub.op else call_broadcasting(op, operands)
+    return explain_misfit(run, *with_alpha("sub", input, other, alpha))
 
 
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
