@@ -46,14 +46,21 @@ def eye(n: int, m: int | None = None, *, dtype: DType | None = None, device: Dev
     return new_leaf(array, device, requires_grad)
 
 
-def triangle(function, row, col, offset, dtype, device, keep):
-    """The indices of a row by col matrix that `keep`, given those of rows and columns, says are in its triangle."""
+def triangle(function, row, col, offset, dtype, device, upper):
+    """The indices of the upper or the lower triangle of a row by col matrix: in each row the columns from `first` to before `last`."""
     rows, columns = sizes_argument((row, col), function)
-    offset = integer(offset, "offset", function)
+    offset = min(max(integer(offset, "offset", function), -rows), columns)      # further away, the triangle is the same
     kind = int64 if dtype is None else as_dtype(dtype)
     try:
-        i, j = np.indices((rows, columns))
-        return new_leaf(np.stack(np.nonzero(keep(i, j - offset))).astype(kind.numpy), device, False)
+        row_numbers = np.indices((rows,))[0]        # refuses a number of rows that no array has
+        diagonal = np.clip(row_numbers + (offset if upper else offset + 1), 0, columns)
+        first, last = (diagonal, columns) if upper else (0, diagonal)
+        counts = last - first
+        ends = np.cumsum(counts)
+        indices = np.empty((2, ends[-1] if rows else 0), kind.numpy)
+        indices[0] = np.repeat(row_numbers, counts)
+        indices[1] = np.arange(indices.shape[1]) - np.repeat(ends - last, counts)
+        return new_leaf(indices, device, False)
     except (ValueError, MemoryError) as error:
         raise translate_kernel_error(function, error) from None
 
@@ -69,7 +76,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return triangle("tril_indices", row, col, offset, dtype, device, lambda i, j: j <= i)
+    return triangle("tril_indices", row, col, offset, dtype, device, False)
 
 
 @takes_storage_options
@@ -83,7 +90,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    return triangle("triu_indices", row, col, offset, dtype, device, lambda i, j: j >= i)
+    return triangle("triu_indices", row, col, offset, dtype, device, True)
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:

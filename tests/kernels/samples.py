@@ -163,6 +163,7 @@ for _shape in SHAPES:
     sample("gammainc gammaincc zeta", f"{_shape}", (_shape, "positive"), (_shape, "positive"), dtypes=FLOATS)
     sample("nextafter", f"{_shape}", (_shape, "special"), (_shape, "special"), dtypes=FLOATS)
     sample("nan_to_num", f"{_shape}", (_shape, "special"), dtypes=FLOATS, after=lambda x: (x, 0.0, 1.0, None))
+    sample("nan_to_num", f"{_shape} to the largest numbers", (_shape, "special"), dtypes=FLOATS, after=lambda x: (x, 2.5, None, None))
 sample("where", "numbers", (2, 3), after=lambda x: (np.asarray(x.real > 0), x, x.dtype.type(1)))
 
 # ---- gradients and layout -----------------------------------------------------------------------------------

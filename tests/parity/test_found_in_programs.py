@@ -206,3 +206,12 @@ def test_a_sum_with_alpha_of_16_bits_is_rounded_once():
     once = (x.float() - 3 * y.float()).half()
     assert mg.sub(x, y, alpha=3).equal(once) and mg.add(x, y, alpha=-3).equal(once) and (x * 1).sub_(y, alpha=3).equal(once)
     assert not (x - 3 * y).equal(once)
+
+
+@pytest.mark.parametrize("name", ["triu_indices", "tril_indices"])
+def test_triangles_of_all_shapes_and_diagonals(name):
+    for rows, columns in [(0, 0), (3, 0), (0, 3), (1, 1), (4, 4), (3, 7), (7, 3)]:
+        for offset in (-100, -7, -3, -1, 0, 1, 2, 5, 100):
+            ours, theirs = [getattr(m, name)(rows, columns, offset) for m in (mg, torch)]
+            assert tuple(ours.shape) == tuple(theirs.shape) and ours.tolist() == theirs.tolist(), (rows, columns, offset)
+    assert mg.tril_indices(3, 2 ** 40, -1).tolist() == torch.tril_indices(3, 2 ** 40, -1).tolist()     # takes the memory of its result

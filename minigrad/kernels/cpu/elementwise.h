@@ -125,7 +125,8 @@ static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)}
     X(addcmul, 2, a + p * (b * c))                                                                 \
     X(addcdiv, 3, a + p * (b / c))                                                                 \
     X(huber, 4, MG_HUBER(MG_DISTANCE(a, b), MG_AT_MOST(p, MG_DISTANCE(a, b)), q))                  \
-    X(add_scaled, 5, a + p * b)
+    X(add_scaled, 5, a + p * b)                                                                    \
+    X(replace_nan, 6, a == a ? a : p)
 #define MG_AT_MOST(most, x) ((x) > (most) ? (most) : (x))
 #define MG_DISTANCE(a, b) ((a) < (b) ? (b) - (a) : (a) - (b))
 #define MG_HUBER(d, s, q) (((d) - (s) * (T)0.5) * ((s) / (q)))

@@ -21,6 +21,9 @@ from minigrad.kernels.cpu.unary import unary_in_place
 
 cnp.import_array()
 
+cdef extern from "float.h" nogil:
+    double FLT_MAX, DBL_MAX
+
 cdef extern from "elementwise.h" nogil:
     int MG_PARALLEL
     const mg_binary mg_binary_loops[][2][3]
@@ -32,7 +35,7 @@ cdef extern from "elementwise.h" nogil:
     ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
-    int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled
+    int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled, MG_M_replace_nan
 
 cdef enum:
     MOST_OPS = 32       # in the table of binary loops
@@ -381,6 +384,17 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (atan2, MG_B_atan2)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
 neg.in_place = unary_in_place(neg, MG_U_neg)
+
+
+def nan_to_num(x, nan, posinf, neginf):
+    cdef int kind = easy(x)
+    cdef double most = FLT_MAX if kind == 0 else DBL_MAX
+    if kind < 0 or posinf is not None or neginf is not None or nan is None:
+        return numpy_ref.nan_to_num(x, nan, posinf, neginf)
+    cdef ndarray z = <ndarray>mixed(MG_M_limit, x, x, x, -most, most)       # nan stays
+    if write_mixed(MG_M_replace_nan, kind, z, z, z, nan, 0, z):
+        return z
+    return numpy_ref.nan_to_num(x, nan, posinf, neginf)
 
 
 def add_(x, y):

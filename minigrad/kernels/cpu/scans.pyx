@@ -43,8 +43,17 @@ cdef void scan_rows(const number *x, number *z, double *running, Py_ssize_t rows
                     bint reverse) noexcept nogil:
     """Scan rows, a few in turn: the next addition of one row waits for the last one, but not for those of other rows."""
     cdef Py_ssize_t r, k, at, count, first = 0, step = -1 if reverse else 1
+    cdef double value
     while first < rows:
         count = min(ROWS, rows - first)
+        if count == 1 and number is not cnp.int64_t:        # the running value of a single row stays in a register
+            value = 1 if product else 0
+            at = first * n + (n - 1 if reverse else 0)
+            for r in range(n):
+                value = joined(value, <double>x[at], product)
+                z[at] = <number>value
+                at += step
+            return
         for k in range(count):
             running[k] = 1 if product else 0
         for r in range(n):

@@ -31,13 +31,18 @@ MG_COPY_TILES(uint16_t, 2)
 MG_COPY_TILES(uint32_t, 4)
 MG_COPY_TILES(uint64_t, 8)
 
-/* n elements, `step` bytes apart, to a row. One element many times, as in an expanded array, is a loop that vectorises. */
+/* n elements, `step` bytes apart, to a row. One element many times, as in an expanded array, is a loop that vectorises, and so is a
+   row backwards. */
 #define MG_COPY_LINE(T, bytes)                                                                     \
     MG_SIMD static void mg_copy_line_##bytes(char *to, const char *from, mg_size step, mg_size n) { \
         T *z = (T *)to;                                                                            \
         if (step == 0) {                                                                           \
             const T x = *(const T *)from;                                                          \
             for (mg_size i = 0; i < n; i++) z[i] = x;                                              \
+        }                                                                                          \
+        else if (step == -(mg_size)sizeof(T)) {                                                    \
+            const T *x = (const T *)from;                                                          \
+            for (mg_size i = 0; i < n; i++) z[i] = x[-i];                                          \
         }                                                                                          \
         else for (mg_size i = 0; i < n; i++) z[i] = *(const T *)(from + i * step);                 \
     }

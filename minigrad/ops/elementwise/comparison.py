@@ -259,7 +259,8 @@ def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return into(out, logical_not, input)
-    return eq(tensor_argument("logical_not", input), 0)
+    x = tensor_argument("logical_not", input)
+    return ~x if x.dtype.name == "bool" else eq(x, 0)
 
 
 def make_truth_function(rule):
