@@ -9,6 +9,7 @@ MINIGRAD_BUILD chooses between three builds:
 MINIGRAD_SANITIZE=1 compiles them with AddressSanitizer and UndefinedBehaviorSanitizer, for `make sanitize`.
 MINIGRAD_PLAIN=slots,counts compiles them without these groups of minigrad/_capi, and MINIGRAD_PLAIN=all without any.
 MINIGRAD_OPTIMIZE=-O0 compiles everything at that level: a build for tests, in less time.
+MINIGRAD_PROFILE=generate compiles them to count the branches that a run takes, and MINIGRAD_PROFILE=use by these counts: `make optimized`.
 """
 
 import gzip
@@ -34,6 +35,12 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "
 # The macros that leave groups out of the headers in minigrad/_capi.
 GROUPS = {"all": "MINIGRAD_PLAIN", **{group: f"MINIGRAD_PLAIN_{group.upper()}"
                                       for group in ("counts", "slots", "classes", "memory", "sizes", "arrays", "calls")}}
+# Profile-guided optimization, by gcc. What no program of benchmarks/training.py runs is compiled as without it. The kernels are left
+# out: what chooses a loop for the processor (simd.h) runs before gcc's counters are there, and one loop has few branches.
+PROFILES = {"generate": ["-fprofile-generate"], "use": ["-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile"]}
+PROFILE = os.environ.get("MINIGRAD_PROFILE")
+if PROFILE and PROFILE not in PROFILES:
+    raise SystemExit(f"MINIGRAD_PROFILE={PROFILE}: it is {' or '.join(PROFILES)}")
 PLAIN = [group for group in os.environ.get("MINIGRAD_PLAIN", "").split(",") if group]
 if not set(PLAIN) <= set(GROUPS):
     raise SystemExit(f"MINIGRAD_PLAIN={','.join(PLAIN)}: the groups are {', '.join(GROUPS)}")
@@ -119,6 +126,8 @@ def extensions():
 
     if sys.platform == "linux":     # Cython's workers; what Python 3.14 starts instead of a fork would run this file again
         multiprocessing.set_start_method("fork", force=True)
+    if PROFILE and not compiles(PROFILES["use"][1]):
+        raise SystemExit(f"MINIGRAD_PROFILE={PROFILE} needs gcc 10 or later as C compiler (CC, or cc)")
     openmp = ["-fopenmp"] if sys.platform == "linux" and compiles("-fopenmp", "omp.h") else []
     windows = sys.platform == "win32"
     standard = ["/std:c11"]     # MSVC's default is older, and has no `restrict`
@@ -142,8 +151,8 @@ def extensions():
             # -g0: Python's own flags ask for debug information, which takes as long as all else.
             extra_compile_args=standard if windows else [
                 optimization(path), "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
-                *(openmp if path.suffix == ".pyx" else []), *SANITIZE],
-            extra_link_args=[*(openmp if path.suffix == ".pyx" else []), *SANITIZE[:1]])
+                *(openmp if path.suffix == ".pyx" else PROFILES.get(PROFILE, [])), *SANITIZE],
+            extra_link_args=[*(openmp if path.suffix == ".pyx" else PROFILES.get(PROFILE, [])[:1]), *SANITIZE[:1]])
         for path in sorted(sources)
     ]
     # The annotations of the rules and of the functions that make tensors are for readers; those of the core are C types.

@@ -241,6 +241,22 @@ def test_build_notes_every_module():
 
 
 @pytest.mark.skipif(not (PACKAGE.parent / "setup.py").exists(), reason="only in a source tree")
+def test_an_optimized_build_says_what_it_needs(monkeypatch):
+    pytest.importorskip("setuptools")
+    monkeypatch.chdir(PACKAGE.parent)
+    monkeypatch.setattr("sys.argv", ["setup.py", "--version"])
+    monkeypatch.setenv("MINIGRAD_PROFILE", "often")
+    with pytest.raises(SystemExit, match="MINIGRAD_PROFILE=often: it is generate or use"):
+        runpy.run_path("setup.py")
+    monkeypatch.setenv("MINIGRAD_PROFILE", "use")
+    setup = runpy.run_path("setup.py")
+    assert setup["PROFILES"]["use"][0] == "-fprofile-use"
+    setup["extensions"].__globals__["compiles"] = lambda flag="", include="": False
+    with pytest.raises(SystemExit, match="MINIGRAD_PROFILE=use needs gcc 10"):
+        setup["extensions"]()
+
+
+@pytest.mark.skipif(not (PACKAGE.parent / "setup.py").exists(), reason="only in a source tree")
 def test_a_build_removes_what_it_no_longer_makes(tmp_path, monkeypatch):
     setuptools = pytest.importorskip("setuptools")
     monkeypatch.chdir(PACKAGE.parent)

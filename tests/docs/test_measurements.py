@@ -295,3 +295,11 @@ def test_the_page_has_pictures_with_tables_beside_them():
     assert text.count("<svg") == 1 and all([text.count(f"| {program.name} |") == 2 for program in PROGRAMS])
     for reason in measurements.read("rivals")["left_out"].values():
         assert reason in text
+
+
+def test_a_training_run_runs_all_programs(capsys):
+    from benchmarks import training
+
+    assert training.main(["--patience", "0"]) == 0
+    made = training.programs(mg)
+    assert len(made) > 400 and sum(seconds for seconds, _ in made) < 40
