@@ -9,7 +9,7 @@ MINIGRAD_BUILD chooses between three builds:
 MINIGRAD_SANITIZE=1 compiles them with AddressSanitizer and UndefinedBehaviorSanitizer, for `make sanitize`.
 MINIGRAD_PLAIN=slots,counts compiles them without these groups of minigrad/_capi, and MINIGRAD_PLAIN=all without any.
 MINIGRAD_OPTIMIZE=-O0 compiles everything at that level: a build for tests, in less time.
-MINIGRAD_PROFILE=generate compiles them to count the branches that a run takes, and MINIGRAD_PROFILE=use by these counts: `make optimized`.
+MINIGRAD_PROFILE=generate compiles them to count the branches that a run takes, and =use by these counts: `make optimized`.
 """
 
 import gzip
@@ -35,10 +35,10 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "
 # The macros that leave groups out of the headers in minigrad/_capi.
 GROUPS = {"all": "MINIGRAD_PLAIN", **{group: f"MINIGRAD_PLAIN_{group.upper()}"
                                       for group in ("counts", "slots", "classes", "memory", "sizes", "arrays", "calls")}}
-# Profile-guided optimization, by gcc. What no program of benchmarks/training.py runs is compiled as without it. The kernels are left
-# out: what chooses a loop for the processor (simd.h) runs before gcc's counters are there, and one loop has few branches.
+# Profile-guided optimization, by gcc. What no program of benchmarks/training.py runs is compiled as without it. The kernels are
+# left out: what chooses a loop for the processor (simd.h) runs before gcc's counters are there, and a loop has few branches.
 PROFILES = {"generate": ["-fprofile-generate"], "use": ["-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile"]}
-PROFILE = os.environ.get("MINIGRAD_PROFILE")
+PROFILE = os.environ.get("MINIGRAD_PROFILE", "")
 if PROFILE and PROFILE not in PROFILES:
     raise SystemExit(f"MINIGRAD_PROFILE={PROFILE}: it is {' or '.join(PROFILES)}")
 PLAIN = [group for group in os.environ.get("MINIGRAD_PLAIN", "").split(",") if group]

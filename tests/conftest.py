@@ -29,8 +29,9 @@ TORCH = importlib.util.find_spec("torch") is not None
 collect_ignore = ["parity/test_engine.py", "docs/test_measurements.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]
 # Of the rows of tables (parametrized tests) a run takes a part, the same ones each time, unless MINIGRAD_EVERY=1.
 EVERY = os.environ.get("MINIGRAD_EVERY") == "1"
-ONCE = {"accuracy", "grading", "test_editions.py", "test_slides.py", "test_arguments.py", "test_training.py"}     # half compiled, the other half interpreted
-HALF = {"nn", "ops", "parity", "kernels", "optim", "utils"}           # all of them compiled, one half interpreted
+QUARTER = {"accuracy"}      # one quarter compiled, another interpreted
+ONCE = {"grading", "test_editions.py", "test_slides.py", "test_arguments.py", "test_training.py"}     # half compiled, the other half interpreted
+SOME = {"nn", "ops", "parity", "kernels", "optim", "utils"}       # all of them compiled, one quarter interpreted
 
 
 def expected_mode():
@@ -54,9 +55,11 @@ def has_its_turn(item, number):
         return True
     if places == {"parity", "test_engine.py"}:      # PyTorch in the engine's tests: what it does changes with its version only
         return number % 4 == 0
+    if places & QUARTER:
+        return number % 4 == _pure.PURE
     if places & ONCE:
         return number % 2 == _pure.PURE
-    return not (_pure.PURE and places & HALF) or number % 2 == 0
+    return not (_pure.PURE and places & SOME) or number % 4 == 0
 
 
 def pytest_collection_modifyitems(config, items):

@@ -47,7 +47,7 @@ def eye(n: int, m: int | None = None, *, dtype: DType | None = None, device: Dev
 
 
 def triangle(function, row, col, offset, dtype, device, upper):
-    """The indices of the upper or the lower triangle of a row by col matrix: in each row the columns from `first` to before `last`."""
+    """The indices of the upper or the lower triangle of a row by col matrix, where each row has columns `first` to ``last - 1``."""
     rows, columns = sizes_argument((row, col), function)
     offset = min(max(integer(offset, "offset", function), -rows), columns)      # further away, the triangle is the same
     kind = int64 if dtype is None else as_dtype(dtype)

@@ -2,7 +2,7 @@
 
 A case runs in one of four ways: in float32 or float16, on wide or on ordinary numbers, each time with another of its sizes made long.
 ``MINIGRAD_EVERY=1`` runs all four (`make accuracy`), and ``python -m tests.accuracy`` all sizes of all cases in all of them.
-Without it, one half of the cases runs compiled, the other interpreted (tests/conftest.py).
+Without it, a quarter of the cases runs compiled, another interpreted (tests/conftest.py).
 """
 
 import importlib.util
