@@ -166,8 +166,11 @@ def resident():
         return next(1024 * int(line.split()[1]) for line in file if line.startswith("RssAnon"))
 
 
-def print_bytes(library, points):
-    """Print the bytes per node of each (program, nodes). A child of this process builds each, and its memory goes with it."""
+def print_bytes(library, points, enough):
+    """Print the bytes per node of each (program, nodes), of copies with at least `enough` nodes together.
+
+    A child of this process builds each, and its memory goes with it.
+    """
     module = __import__(library)
     for program, nodes in points:
         pid = os.fork()
@@ -177,7 +180,7 @@ def print_bytes(library, points):
                 build, _, _ = PROGRAMS[program](module, 1000)
                 build()
                 build, _, count = PROGRAMS[program](module, nodes)
-                copies = max(1, ENOUGH // count)
+                copies = max(1, enough // count)
                 gc.collect()
                 before = resident()
                 held = [build() for _ in range(copies)]
@@ -193,7 +196,7 @@ def bytes_per_node(library, points):
     """The bytes per node of each (program, nodes), in order; an empty list where the system has no ``/proc`` or no ``fork``."""
     if not (hasattr(os, "fork") and os.path.exists("/proc/self/status")):
         return []
-    program = f"from benchmarks.growth import print_bytes; print_bytes({library!r}, {points!r})"
+    program = f"from benchmarks.growth import print_bytes; print_bytes({library!r}, {points!r}, {ENOUGH})"
     root = str(Path(__file__).parents[1])
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True, cwd=root,
                           env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": root})
