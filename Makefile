@@ -105,9 +105,9 @@ perf-check: .venv/build             ## Count the instructions of small programs,
 build: .venv/build                  ## Compile the extension modules and write the type stubs.
 
 # The kernels stay as they are. A source that is edited later is compiled without the counts, until this is called again.
-FORGET = find minigrad build/lib.* build/temp.* \( -name '*.so' -o -name '*.o' \) -not -path '*/kernels/*' -delete
+FORGET = find minigrad $(wildcard build/lib.* build/temp.*) \( -name '*.so' -o -name '*.o' \) -not -path '*/kernels/*' -delete
 optimized: .venv/test .venv/build   ## Compile the core and the rules twice more: gcc sees which branches are taken, and small nets gain a tenth. Needs gcc.
-	find build/temp.* -name '*.gcda' -delete
+	rm -f .venv/build && find build -name '*.gcda' -delete
 	$(FORGET) && MINIGRAD_PROFILE=generate MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
 	MINIGRAD_PURE=0 OPENBLAS_NUM_THREADS=1 $(PY) -m benchmarks.training
 	$(FORGET) && MINIGRAD_PROFILE=use MINIGRAD_BUILD=require $(PY) setup.py --quiet build_ext --inplace
