@@ -28,6 +28,13 @@ def one_thread():
     mg.set_num_threads(before)
 
 
+@pytest.fixture
+def in_less_time(monkeypatch):
+    """Memory is measured of few nodes, and nothing that other tests have left is collected before each turn."""
+    monkeypatch.setattr(growth, "ENOUGH", 10_000)
+    monkeypatch.setattr(growth.gc, "collect", lambda: 0)
+
+
 # ---- growth -----------------------------------------------------------------------------------------------
 
 def count(root):
@@ -51,10 +58,8 @@ def test_a_graph_has_as_many_nodes_as_it_says(name, nodes):
     assert leaf.grad.item() == {"chain": 1.0, "tree": nodes + 1, "fan-in": (nodes + 1) // 2}.get(name, leaf.grad.item())
 
 
-def test_growth_measures_all_programs_and_both_libraries(tmp_path, capsys, one_thread, monkeypatch):
+def test_growth_measures_all_programs_and_both_libraries(tmp_path, capsys, one_thread, in_less_time):
     pytest.importorskip("rich")
-    monkeypatch.setattr(growth, "ENOUGH", 10_000)
-    monkeypatch.setattr(growth.gc, "collect", lambda: 0)        # of all that other tests have left, half of the time
     file = tmp_path / "growth.json"
     assert growth.main(["--sizes", "20", "9", "--seconds", "0", "--turns", "1", "--output", str(file)]) == 0
     record = json.loads(file.read_text("utf-8"))
@@ -70,10 +75,8 @@ def test_growth_measures_all_programs_and_both_libraries(tmp_path, capsys, one_t
     check_growth(record)
 
 
-def test_what_would_take_too_long_is_named(tmp_path, capsys, one_thread, monkeypatch):
+def test_what_would_take_too_long_is_named(tmp_path, capsys, one_thread, in_less_time):
     pytest.importorskip("rich")
-    monkeypatch.setattr(growth, "ENOUGH", 10_000)
-    monkeypatch.setattr(growth.gc, "collect", lambda: 0)        # of all that other tests have left, half of the time
     pytest.importorskip("torch")
     file = tmp_path / "growth.json"
     growth.main(["--sizes", "8", "16", "--programs", "chain", "--seconds", "0", "--turns", "1", "--limit", "0", "--output", str(file)])
