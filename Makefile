@@ -12,8 +12,8 @@ PARITY = tests/parity tests/accuracy tests/hostile $(shell grep -rl --include='t
 PYTEST_ARGS ?= -n auto
 PYTEST = $(PY) -m pytest $(PYTEST_ARGS)
 
-# Interpreter settings from outside must not reach into .venv.
-unexport PYTHONPATH PYTHONHOME
+# Interpreter settings from outside must not reach into .venv. Without bytecode, each import compiles all that it needs again.
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test pythons test-pythons test-cuda test-mpi parity accuracy fuzz hostile sanitize plain lint types bench bench-docs perf-check build optimized homework class wheel wheels release lab sizes ops docs docs-serve docs-book docs-check editions clean
 

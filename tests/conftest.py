@@ -25,13 +25,17 @@ from minigrad._build import pure as _pure
 OPTIONAL = ["torch", "numba", "numba_cuda", "safetensors", "sklearn", "matplotlib", "pygraphviz", "rich", "jsonschema", "nbgrader", "jupytext",
             "mpi4py"]
 TORCH = importlib.util.find_spec("torch") is not None
-# The same in both of our modes: the first runs PyTorch alone, the second the programs that measure speed.
-collect_ignore = ["parity/test_engine.py", "docs/test_measurements.py"] * _pure.PURE if TORCH else ["parity", "accuracy"]
+# The same in both of our modes, so that an interpreted run leaves them to the compiled one: what looks at the sources, at the table of
+# ops, or at PyTorch alone, and the programs that measure speed.
+MODELESS = ["parity/test_engine.py", "docs/test_measurements.py", "docs/test_editions.py", "docs/test_slides.py", "kernels/test_portable_c.py",
+            "test_layers.py", "test_op_table.py", "test_pythons.py", "test_release.py", "test_types.py", "test_workflows.py"]
+collect_ignore = MODELESS * _pure.PURE + ["parity", "accuracy"] * (not TORCH)
 # Of the rows of tables (parametrized tests) a run takes a part, the same ones each time, unless MINIGRAD_EVERY=1.
 EVERY = os.environ.get("MINIGRAD_EVERY") == "1"
-QUARTER = {"accuracy"}      # one quarter compiled, another interpreted
-ONCE = {"grading", "test_editions.py", "test_slides.py", "test_arguments.py", "test_training.py"}     # half compiled, the other half interpreted
-SOME = {"nn", "ops", "parity", "kernels", "optim", "utils"}       # all of them compiled, one quarter interpreted
+EIGHTH = {"accuracy"}       # one eighth compiled, another interpreted
+HALF = {"test_editions.py", "test_slides.py", "test_contract.py"}
+ONCE = {"grading", "test_arguments.py", "test_training.py"}     # half compiled, the other half interpreted
+SOME = {"nn", "ops", "parity", "kernels", "optim", "utils"}       # all of them compiled, one eighth interpreted
 
 
 def expected_mode():
@@ -55,11 +59,13 @@ def has_its_turn(item, number):
         return True
     if places == {"parity", "test_engine.py"}:      # PyTorch in the engine's tests: what it does changes with its version only
         return number % 4 == 0
-    if places & QUARTER:
-        return number % 4 == _pure.PURE
+    if places & EIGHTH:
+        return number % 8 == _pure.PURE
+    if places & HALF:
+        return number % (8 if _pure.PURE else 2) == 0
     if places & ONCE:
         return number % 2 == _pure.PURE
-    return not (_pure.PURE and places & SOME) or number % 4 == 0
+    return not (_pure.PURE and places & SOME) or number % 8 == 0
 
 
 def pytest_collection_modifyitems(config, items):

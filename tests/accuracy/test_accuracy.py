@@ -2,7 +2,7 @@
 
 A case runs in one of four ways: in float32 or float16, on wide or on ordinary numbers, each time with another of its sizes made long.
 ``MINIGRAD_EVERY=1`` runs all four (`make accuracy`), and ``python -m tests.accuracy`` all sizes of all cases in all of them.
-Without it, a quarter of the cases runs compiled, another interpreted (tests/conftest.py).
+Without it, an eighth of the cases runs compiled, another interpreted (tests/conftest.py).
 """
 
 import importlib.util
@@ -31,6 +31,7 @@ def test_as_accurate_as_pytorch(name):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("tools") is None, reason="an installed minigrad, without the tool that looks into ops")
+@pytest.mark.skipif(_pure.PURE, reason="the same in both modes: the compiled run has it")
 def test_every_derivative_is_measured():
     """An op that has a derivative runs in a form, or in the backward of one."""
     from tools import op_facts, op_table

@@ -219,7 +219,7 @@ def test_a_result_is_stolen(m):
 # ---- depth -------------------------------------------------------------------------------------------------------
 
 
-DEEP = 100_000 if _pure.mode() == "compiled" else 20_000
+DEEP = 100_000 if _pure.mode() == "compiled" else 5_000
 
 
 @pytest.mark.parametrize("then", ["run", "drop", "collect"])

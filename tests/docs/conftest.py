@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import runpy
+import socket
 import subprocess
 import sys
 import time
@@ -63,8 +64,10 @@ def live_server(site, folder):
             while about is None:
                 assert running.poll() is None, (folder / "log").read_text("utf-8")
                 time.sleep(0.2)
-                with contextlib.suppress(json.JSONDecodeError):      # half written
-                    about = next((json.loads(path.read_text("utf-8")) for path in notes.glob("jpserver-*.json")), None)
+                with contextlib.suppress(StopIteration, json.JSONDecodeError, ConnectionRefusedError):
+                    noted = json.loads(next(notes.glob("jpserver-*.json")).read_text("utf-8"))      # no file, or half of one
+                    socket.create_connection(("127.0.0.1", noted["port"])).close()      # jupyter_server writes it before it listens
+                    about = noted
             yield about
         finally:
             running.terminate()

@@ -11,6 +11,7 @@ offers link to other pages there.
 import os
 import re
 import tomllib
+from functools import cache
 
 from tools.docs.paths import DOCS, READMES, ROOT
 
@@ -19,13 +20,16 @@ __all__ = ["address", "edit", "linked", "site", "source"]
 CLONE = re.compile(r"\ba clone of (?:minigrad|the repository)\b|(?:(?<=\b[Ii]n )|(?<=\b[Ff]rom ))a clone\b(?! of )")
 
 
+@cache
+def urls():
+    """``[project.urls]`` of pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
+
+
 def known(variable, name):
     """An address from the environment, or else from pyproject.toml; "" without both."""
     found = os.environ.get(variable)
-    if found is None:
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        found = project.get("urls", {}).get(name, "")
-    return found
+    return urls().get(name, "") if found is None else found
 
 
 def site():
