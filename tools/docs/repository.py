@@ -21,15 +21,15 @@ CLONE = re.compile(r"\ba clone of (?:minigrad|the repository)\b|(?:(?<=\b[Ii]n )
 
 
 @cache
-def urls():
-    """``[project.urls]`` of pyproject.toml."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"].get("urls", {})
+def urls(pyproject):
+    """``[project.urls]`` in the text of a pyproject.toml."""
+    return tomllib.loads(pyproject)["project"].get("urls", {})
 
 
 def known(variable, name):
     """An address from the environment, or else from pyproject.toml; "" without both."""
     found = os.environ.get(variable)
-    return urls().get(name, "") if found is None else found
+    return urls((ROOT / "pyproject.toml").read_text("utf-8")).get(name, "") if found is None else found
 
 
 def site():
