@@ -55,9 +55,10 @@
 
 /* The functions of transcendental.h: name, number */
 #define MG_TRANSCENDENTAL_TABLE(X)                                                                 \
-    X(exp, 15) X(exp2, 16) X(expm1, 17) X(log, 18) X(log2, 19) X(log10, 20) X(log1p, 21)           \
-    X(sinh, 22) X(cosh, 23) X(tanh, 24) X(asinh, 25) X(acosh, 26) X(atanh, 27)                     \
+    X(exp2, 16) X(expm1, 17) X(log2, 19) X(log10, 20) X(log1p, 21) X(sinh, 22) X(cosh, 23) X(asinh, 25) X(acosh, 26) X(atanh, 27) \
     X(asin, 28) X(acos, 29) X(atan, 30)
+/* Those that functions.h computes by floats. */
+#define MG_OFTEN_TABLE(X) X(exp, 15) X(log, 18) X(tanh, 24)
 #define MG_CIRCLE_TABLE(X) X(sin, 31) X(cos, 32) X(tan, 33)
 
 /* Functions without a vectorised form. */
@@ -103,17 +104,20 @@ MG_UNARY_TABLE(MG_DEFINE_UNARY)
     }
 #define MG_DEFINE_TRANSCENDENTAL(name, number)                                                     \
     MG_BLOCKS(name, float, f32, mg_##name(a, 1), 0, 0) MG_BLOCKS(name, double, f64, mg_##name(a, 0), 0, 0)
+#define MG_DEFINE_OFTEN(name, number)                                                              \
+    MG_BLOCKS(name, float, f32, mg_##name##_of_f32(a), 0, 0) MG_BLOCKS(name, double, f64, mg_##name(a, 0), 0, 0)
 #define MG_DEFINE_CIRCLE(name, number)                                                             \
     MG_BLOCKS(name, float, f32, mg_##name(a, 1), !(fabsf(a) <= MG_CIRCLES_NARROW), name((double)a)) \
     MG_BLOCKS(name, double, f64, mg_##name(a, 0), !(fabs(a) <= MG_CIRCLES), name(a))
 MG_TRANSCENDENTAL_TABLE(MG_DEFINE_TRANSCENDENTAL)
+MG_OFTEN_TABLE(MG_DEFINE_OFTEN)
 MG_CIRCLE_TABLE(MG_DEFINE_CIRCLE)
 MG_SPECIAL_TABLE(MG_DEFINE_PLAIN)
 MG_REMAINDER_TABLE(MG_DEFINE_REMAINDER)
 static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY) MG_REMAINDER_TABLE(MG_REMAINDER_ENTRY)};
 #define MG_NAMED_ENTRY(name, number) MG_UNARY_ENTRY(name, number, , )
 static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY) MG_TRANSCENDENTAL_TABLE(MG_NAMED_ENTRY)
-                                             MG_CIRCLE_TABLE(MG_NAMED_ENTRY)};
+                                             MG_OFTEN_TABLE(MG_NAMED_ENTRY) MG_CIRCLE_TABLE(MG_NAMED_ENTRY)};
 static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)};
 
 /* Functions of up to three arrays a, b, c of one shape, and of two numbers p and q. The expressions serve both types.
@@ -162,7 +166,8 @@ static inline void mg_run_mixed(mg_mixed loop, const char *x, const char *y, con
 #define MG_NAMED_NUMBER(name, number) MG_U_##name = number,
 #define MG_SPECIAL_NUMBER(name, number, f, d) MG_S_##name = number,
 enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER) MG_MIXED_TABLE(MG_MIXED_NUMBER)
-       MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_TRANSCENDENTAL_TABLE(MG_NAMED_NUMBER) MG_CIRCLE_TABLE(MG_NAMED_NUMBER)
+       MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_TRANSCENDENTAL_TABLE(MG_NAMED_NUMBER) MG_OFTEN_TABLE(MG_NAMED_NUMBER)
+       MG_CIRCLE_TABLE(MG_NAMED_NUMBER)
        MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
 
 #endif

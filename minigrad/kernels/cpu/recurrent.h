@@ -4,7 +4,7 @@
        backward    d = the gradient of z, e = of c         ->  gx, gh = the gradients of W x and U h; e = of the memory before
 
    A row has `size` elements for each gate, one gate after the other: i f g o of an LSTM, r s n of a GRU. tanh has no branches, so
-   that the loops vectorise (simd.h). It keeps all digits near 0, where (1 - e) / (1 + e) would lose them. */
+   that the loops vectorise (simd.h). */
 #ifndef MINIGRAD_RECURRENT_H
 #define MINIGRAD_RECURRENT_H
 
@@ -17,27 +17,6 @@
 #else
 #define MG_INDEPENDENT
 #endif
-
-/* tanh |x| = -m / (2 + m) with m = e^(-2 |x|) - 1 = 2^k (e^r - 1) + (2^k - 1), as in functions.h. e^r - 1 is r times a series. From
-   tanh = 1/2 on, 1 - 2 (m + 1) / (2 + m) has half of the error, and the backward needs 1 - tanh². */
-static inline float mg_tanh_of_f32(float x) {
-    const float magic = 12582912.0f, a = -2 * fabsf(x), y = a < -40.0f ? -40.0f : a;
-    const float t = y * 1.44269504088896341f + magic, k = t - magic;
-    const float r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-    const float q = r * (1 + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720 + r / 5040))))));
-    uint32_t bits, one;
-    memcpy(&bits, &t, 4);
-    memcpy(&one, &magic, 4);
-    const uint32_t shifted = (bits - one + 127) << 23;
-    float power;
-    memcpy(&power, &shifted, 4);
-    const float m = power * q + (power - 1), e = power * q + power;
-    const int large = a < -1.1f;
-    const float part = (large ? 2 * e : -m) / (2 + m);
-    return copysignf(large ? 1 - part : part, x);
-}
-
-static inline double mg_tanh_of_f64(double x) { return mg_tanh(x, 0); }
 
 /* p: U h; b: the biases; h, m: the state and the memory before the step. */
 typedef void (*mg_step)(const void *p, const void *b, void *a, const void *h, const void *m, void *c, void *z, mg_size rows,
