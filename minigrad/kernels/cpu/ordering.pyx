@@ -1,7 +1,7 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Sorting along a dimension, for contiguous arrays; flips; and where an array of bools is True.
 
-A row becomes a list of pairs (key, position), which merge sort orders by key. A key is an unsigned integer with the order of the
+A row becomes a list of pairs (key, position), which radix sort or merge sort orders by key. A key is an unsigned integer with the order of the
 numbers, so one loop sorts every dtype. nan has the largest key, and -0. the key of 0. For a descending order the keys are inverted.
 """
 
@@ -53,8 +53,29 @@ cdef void read_row(const number *x, Pair *pairs, Py_ssize_t n, Py_ssize_t step, 
         pairs[r].place = r
 
 
-cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
-    """Sort by key; equal keys keep their order. The result is in one of the two arrays, and is returned."""
+cdef Pair *sort_by_bytes(Pair *pairs, Pair *room, Py_ssize_t n, cnp.uint64_t varying) noexcept nogil:
+    """Radix sort: order the pairs by each byte of their keys that has a bit of `varying`, the lowest first."""
+    cdef Py_ssize_t ends[256]
+    cdef Py_ssize_t i, byte, place
+    cdef int shift
+    for shift in range(0, 64, 8):
+        if not (varying >> shift) & 255:
+            continue
+        memset(ends, 0, sizeof(ends))
+        for i in range(n):
+            ends[(pairs[i].key >> shift) & 255] += 1
+        for byte in range(1, 256):
+            ends[byte] += ends[byte - 1]
+        for i in range(n - 1, -1, -1):          # from the end, so that equal bytes keep their order
+            byte = (pairs[i].key >> shift) & 255
+            ends[byte] -= 1
+            room[ends[byte]] = pairs[i]
+        pairs, room = room, pairs
+    return pairs
+
+
+cdef Pair *sort_by_merging(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
+    """Merge sort: order runs by insertion, then merge them."""
     cdef Py_ssize_t first, middle, last, i, j, k, right, width = RUN
     cdef Pair pair
     for i in range(1, n):       # each run by insertion
@@ -81,6 +102,25 @@ cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
         pairs, room = room, pairs
         width *= 2
     return pairs
+
+
+cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
+    """Sort by key; equal keys keep their order. The result is in one of the two arrays, and is returned.
+
+    Radix sort passes over the pairs once for each byte in which keys differ (one for labels below 256, four or five for floats),
+    and 256 counts each time. Merge sort passes as often as the number of runs can be halved, and its runs cost two or three more.
+    """
+    cdef cnp.uint64_t varying = 0
+    cdef Py_ssize_t i, passes = 0, merges = 3
+    for i in range(1, n):
+        varying |= pairs[i].key ^ pairs[0].key
+    for i in range(0, 64, 8):
+        passes += (varying >> i) & 255 != 0
+    while RUN << (merges - 3) < n:
+        merges += 1
+    if passes * (n + 256) < merges * n:
+        return sort_by_bytes(pairs, room, n, varying)
+    return sort_by_merging(pairs, room, n)
 
 
 cdef void order_front(Pair *pairs, Py_ssize_t n, Py_ssize_t count) noexcept nogil:
