@@ -79,3 +79,13 @@ def test_places_that_are_no_numbers():
         warnings.simplefilter("error")
         places = mg.tensor([[[[float("nan"), 0.0], [float("inf"), 0.0], [1e30, 0.0]]]])
         assert F.grid_sample(mg.ones(1, 1, 2, 2), places, align_corners=False).tolist() == [[[[0.5, 0.0, 0.0]]]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("padding", PADDINGS)
+def test_infinite_places(mode, padding):
+    """They lie outside, at the border, or, reflected, nowhere; those beside them are read as ever. PyTorch may crash."""
+    places = mg.tensor([[[[float("inf"), 0.0], [-float("inf"), 0.0], [0.0, 0.0]]]])
+    y = F.grid_sample(mg.tensor([[[[1.0, 2.0, 4.0]]]]), places, mode, padding, align_corners=False).flatten().numpy()
+    ends = [0, 0] if padding != "border" else [np.nan, np.nan] if mode == "bicubic" else [4, 1]
+    np.testing.assert_array_equal(y, [*ends, 2])

@@ -143,8 +143,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     around = [AROUND[mode](x) for x in coordinates]
     if mode == "bicubic" and padding_mode != "zeros":
         around = [[(pad(at, n, padding_mode, corners), weight) for at, weight in points] for points, n in zip(around, sizes)]
-    terms = [read(input, [at for at, _ in points], [weight for _, weight in points]) for points in itertools.product(*around)]
-    return functools.reduce(operator.add, terms)
+    around = [[inside(at, weight, n) for at, weight in points] for points, n in zip(around, sizes)]
+    return functools.reduce(operator.add, [read(input, points) for points in itertools.product(*around)])
 
 
 def check_sampling(input, grid, mode):
@@ -227,17 +227,17 @@ def far(t):
 AROUND = {"nearest": nearest, "bilinear": linear, "bicubic": cubic}
 
 
-def read(input, places, weights):
-    """The pixels at `places` (one tensor of indices for each dimension) times their weights; outside the image 0."""
-    sizes, shape = input.shape[2:], places[0].shape
-    inside, index = None, 0
-    for at, n in zip(places, sizes):
-        valid = (at >= 0) & (at <= n - 1)
-        inside = valid if inside is None else inside & valid
-        index = index * n + at.clamp(0, n - 1).long()
+def inside(at, weight, n):
+    """(the pixel as an index, its weight), along a dimension of n pixels: outside the image, and for nan, the weight is 0."""
+    valid = (at >= 0) & (at <= n - 1)
+    return where(valid, at, 0.0).long(), where(valid, weight, 0.0)
+
+
+def read(input, points):
+    """The pixels at some places times their weights. `points` has (indices, weights) of each dimension."""
+    index, weight = points[0]
+    for (at, factor), n in zip(points[1:], input.shape[3:]):
+        index, weight = index * n + at, weight * factor
+    shape = index.shape
     index = index.reshape(shape[0], 1, -1).expand(shape[0], input.shape[1], -1)
-    found = gather(input.flatten(2), 2, index).reshape(shape[0], input.shape[1], *shape[1:])
-    weight = None
-    for factor in weights:
-        weight = factor if weight is None else weight * factor
-    return found * where(inside, weight, 0.0).unsqueeze(1)
+    return gather(input.flatten(2), 2, index).reshape(shape[0], input.shape[1], *shape[1:]) * weight.unsqueeze(1)
