@@ -41,6 +41,7 @@ PROFILES = {"generate": ["-fprofile-generate"], "use": ["-fprofile-use", "-fprof
 PROFILE = os.environ.get("MINIGRAD_PROFILE", "")
 if PROFILE and PROFILE not in PROFILES:
     raise SystemExit(f"MINIGRAD_PROFILE={PROFILE}: it is {' or '.join(PROFILES)}")
+COUNTED = PROFILES.get(PROFILE, [])
 PLAIN = [group for group in os.environ.get("MINIGRAD_PLAIN", "").split(",") if group]
 if not set(PLAIN) <= set(GROUPS):
     raise SystemExit(f"MINIGRAD_PLAIN={','.join(PLAIN)}: the groups are {', '.join(GROUPS)}")
@@ -151,8 +152,8 @@ def extensions():
             # -g0: Python's own flags ask for debug information, which takes as long as all else.
             extra_compile_args=standard if windows else [
                 optimization(path), "-g0", "-fno-math-errno", "-fno-trapping-math", "-Wno-array-bounds",
-                *(openmp if path.suffix == ".pyx" else PROFILES.get(PROFILE, [])), *SANITIZE],
-            extra_link_args=[*(openmp if path.suffix == ".pyx" else PROFILES.get(PROFILE, [])[:1]), *SANITIZE[:1]])
+                *(openmp if path.suffix == ".pyx" else COUNTED), *SANITIZE],
+            extra_link_args=[*(openmp if path.suffix == ".pyx" else COUNTED[:1]), *SANITIZE[:1]])
         for path in sorted(sources)
     ]
     # The annotations of the rules and of the functions that make tensors are for readers; those of the core are C types.

@@ -313,6 +313,17 @@ def clamp(x, low, high):
     return z if high is None else binary(MG_B_minimum, z, high, "minimum")
 
 
+def nan_to_num(x, nan, posinf, neginf):
+    cdef int kind = easy(x)
+    cdef double most = FLT_MAX if kind == 0 else DBL_MAX
+    if kind < 0 or posinf is not None or neginf is not None or nan is None:
+        return numpy_ref.nan_to_num(x, nan, posinf, neginf)
+    cdef ndarray z = <ndarray>mixed(MG_M_limit, x, x, x, -most, most)       # nan stays
+    if write_mixed(MG_M_replace_nan, kind, z, z, z, nan, 0, z):
+        return z
+    return numpy_ref.nan_to_num(x, nan, posinf, neginf)
+
+
 # ---- results in given memory ------------------------------------------------------------------------------------------
 # The attribute `in_place` of a kernel: see KERNEL_ATTRIBUTES in contract.py.
 
@@ -384,17 +395,6 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (atan2, MG_B_atan2)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
 neg.in_place = unary_in_place(neg, MG_U_neg)
-
-
-def nan_to_num(x, nan, posinf, neginf):
-    cdef int kind = easy(x)
-    cdef double most = FLT_MAX if kind == 0 else DBL_MAX
-    if kind < 0 or posinf is not None or neginf is not None or nan is None:
-        return numpy_ref.nan_to_num(x, nan, posinf, neginf)
-    cdef ndarray z = <ndarray>mixed(MG_M_limit, x, x, x, -most, most)       # nan stays
-    if write_mixed(MG_M_replace_nan, kind, z, z, z, nan, 0, z):
-        return z
-    return numpy_ref.nan_to_num(x, nan, posinf, neginf)
 
 
 def add_(x, y):
