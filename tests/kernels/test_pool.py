@@ -192,15 +192,29 @@ def test_the_pool_is_bounded(empty):
     assert pool.pool_bytes() <= pool.LIMIT
     many = [mg.ones(4) * i for i in range(5000)]
     del many
-    assert pool.pool_bytes() <= 5000 * (16 + OBJECT) + 6 * (4 << 20)
+    assert pool.pool_bytes() <= 5000 * (16 + OBJECT) + 18 * (4 << 20)
     pool.empty_pool()
     assert pool.pool_bytes() == 0
 
 
 @compiled
+@pytest.mark.parametrize("make, size", [
+    (lambda x: x > 0, 1), (lambda x: x.argmax(1), 8), (lambda x: x.sort(1)[1], 8), (lambda x: x.long(), 8), (lambda x: mg.randint(0, 9, (4, 4)), 8),
+], ids=["bools", "argmax", "sort", "long", "randint"])
+def test_bools_and_whole_numbers_come_back(empty, make, size):
+    x = mg.ones(4, 4)
+    y = make(x)
+    before, bytes_ = pool.pool_bytes(), size * y.numel() + OBJECT
+    del y
+    assert pool.pool_bytes() >= before + bytes_
+    y = make(x)
+    assert pool.pool_bytes() < before + bytes_ + OBJECT
+
+
+@compiled
 @pytest.mark.parametrize("array", [
-    np.ones(8, np.int64), np.ones(8, np.float16), "no array", None, [1.0], np.frombuffer(b"\0" * 16, np.float32), np.ones(8, np.int64)[::2],
-], ids=["int64", "float16", "str", "None", "list", "read-only", "strided int64"])
+    np.ones(8, np.int32), np.ones(8, np.float16), "no array", None, [1.0], np.frombuffer(b"\0" * 16, np.float32), np.ones(8, np.int64)[::2],
+], ids=["int32", "float16", "str", "None", "list", "read-only", "strided int64"])
 def test_what_the_pool_refuses(empty, array):
     """Read-only memory and other dtypes are left to Python. It may take the object of a view."""
     recycle(array)

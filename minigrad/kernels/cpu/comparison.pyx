@@ -52,7 +52,7 @@ cdef object compare(int op, object x, object y, str twin):
         elif easy(y) == kind and ndim(<ndarray>y) == ndim(a) and same_dims(dims(<ndarray>y), dims(a), ndim(a)):
             q = data(<ndarray>y)
         if q != NULL:
-            z = empty(ndim(a), dims(a), cnp.NPY_BOOL, 0)
+            z = fresh(ndim(a), dims(a), cnp.NPY_BOOL)
             n, r = size(a), data(z)
             if n < MG_PARALLEL:
                 mg_compare_loops[op][kind][layout](data(a), q, r, n)

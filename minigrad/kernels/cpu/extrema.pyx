@@ -6,7 +6,7 @@ are in extrema.h. The positions in many rows are left to NumPy, whose loop for t
 """
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport divided, fresh_any, give_back, in_rows
+from minigrad.kernels.cpu.pool cimport divided, fresh, fresh_any, give_back, in_rows
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -87,7 +87,7 @@ cdef object reduced(object x, object over, bint keepdim, bint largest, bint plac
     if kind == OTHER or (places and g.inner == 1 and size(<ndarray>x) > SMALL):
         return None
     cdef ndarray z = fresh_any(g.nd, g.dims, typenum(<ndarray>x))
-    cdef ndarray at = <ndarray>empty(g.nd, g.dims, cnp.NPY_INT64, 0) if places else z
+    cdef ndarray at = fresh(g.nd, g.dims, cnp.NPY_INT64) if places else z
     cdef char *px = data(<ndarray>rows)
     cdef char *pz = data(z)
     cdef cnp.int64_t *pa = <cnp.int64_t *>data(at)
@@ -139,7 +139,7 @@ def cumextremum(x, int dim, largest):
     cdef Kind kind = kind_of(rows)
     if kind == OTHER or not 0 <= dim < ndim(<ndarray>x):
         return numpy_ref.cumextremum(x, dim, largest)
-    cdef ndarray a = <ndarray>rows, z = <ndarray>empty(ndim(a), dims(a), cnp.NPY_INT64, 0)
+    cdef ndarray a = <ndarray>rows, z = fresh(ndim(a), dims(a), cnp.NPY_INT64)
     cdef Py_ssize_t outer, n, inner
     around(a, dim, &outer, &n, &inner)
     cdef cnp.int64_t *at = <cnp.int64_t *>data(z)

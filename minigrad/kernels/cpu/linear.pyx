@@ -129,7 +129,7 @@ cdef object product_of_whole(object x, object y, int nd, npy_intp *shape):
     cdef const cnp.uint64_t *q = <cnp.uint64_t *>indices(y)
     if p == NULL or q == NULL:
         return None
-    cdef ndarray z = <ndarray>empty(nd, shape, cnp.NPY_INT64, 0)
+    cdef ndarray z = fresh(nd, shape, cnp.NPY_INT64)
     cdef cnp.uint64_t *r = <cnp.uint64_t *>data(z)
     cdef npy_intp m = shape[nd - 2], n = shape[nd - 1], k = dims(<ndarray>x)[nd - 1], count = elements(shape, nd - 2), i
     with nogil:

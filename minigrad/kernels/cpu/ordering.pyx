@@ -9,7 +9,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport copied, give_back, in_rows
+from minigrad.kernels.cpu.pool cimport copied, fresh, give_back, in_rows
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
@@ -205,7 +205,7 @@ cdef object ordered(object x, int dim, bint descending, Py_ssize_t wanted):
         return None
     for i in range(ndim(a)):
         d[i] = count if i == dim else dims(a)[i]
-    z = <ndarray>empty(ndim(a), d, cnp.NPY_INT64, 0)
+    z = fresh(ndim(a), d, cnp.NPY_INT64)
     cdef Pair *pairs = <Pair *>malloc(2 * n * sizeof(Pair))
     cdef Pair *found
     if pairs == NULL:
@@ -280,7 +280,7 @@ def nonzero(x):
     shape[0], shape[1] = 0, nd
     for i in range(n):
         shape[0] += p[i] != 0
-    z = <ndarray>empty(2, shape, cnp.NPY_INT64, 0)
+    z = fresh(2, shape, cnp.NPY_INT64)
     to = <cnp.int64_t *>data(z)
     for d in range(nd):
         at[d] = 0

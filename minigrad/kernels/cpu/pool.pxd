@@ -16,7 +16,7 @@ cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *s
 
 # An uninitialised row-major array of any type: by `fresh`, or a new one if the pool has none of this type.
 cdef inline ndarray fresh_any(int nd, npy_intp *dims, int type):
-    if type == cnp.NPY_FLOAT32 or type == cnp.NPY_FLOAT64 or type == NPY_HALF:
+    if type == cnp.NPY_FLOAT32 or type == cnp.NPY_FLOAT64 or type == cnp.NPY_INT64 or type == cnp.NPY_BOOL or type == NPY_HALF:
         return fresh(nd, dims, type)
     return <ndarray>empty(nd, dims, type, 0)
 

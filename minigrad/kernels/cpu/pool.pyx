@@ -80,7 +80,7 @@ cdef enum:
     BINS = 4096             # a power of 2
     OBJECT = 128            # bytes of an array besides its numbers: the object, its shape and strides
     LARGE = 1 << 16         # an array of LARGE / 4 elements or more is large
-    FEW = 4                 # large arrays in a bin
+    FEW = 16                # large arrays in a bin
 
 cdef struct Bin:            # a stack: each array has a link to the one below it
     Py_ssize_t count
@@ -97,7 +97,8 @@ cdef Py_ssize_t limit = LIMIT
 
 # The size of a number of a type that the bins take; 0 for other types. (NumPy's PyArray_ITEMSIZE is slower.)
 cdef inline Py_ssize_t width(int type) noexcept:
-    return 4 if type == NPY_FLOAT32 else 8 if type == NPY_FLOAT64 else 2 if type == NPY_HALF else 0
+    return 4 if type == NPY_FLOAT32 else 8 if type == NPY_FLOAT64 or type == cnp.NPY_INT64 else 1 if type == cnp.NPY_BOOL \
+        else 2 if type == NPY_HALF else 0
 
 
 cdef inline Py_ssize_t bytes_of(ndarray x) noexcept:

@@ -80,7 +80,7 @@ def max_pool(x, places):
     if plane[0] * plane[1] * plane[2] > LARGEST:
         return numpy_ref.max_pool(x, places)
     z = fresh(ndim(a), shape, typenum(a))
-    index = empty(ndim(a), shape, cnp.NPY_INT64, 0)
+    index = fresh(ndim(a), shape, cnp.NPY_INT64)
     if size(z) == 0:
         return z, index
     with nogil:

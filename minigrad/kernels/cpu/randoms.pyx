@@ -248,7 +248,7 @@ def bernoulli(generator, shape, p, dtype):
         return numpy_ref.bernoulli(generator, shape, p, dtype)
     bits, limit = twister(generator), p
     if kind == 2:
-        z = empty(read_shape(shape, d), d, cnp.NPY_BOOL, 0)
+        z = fresh(read_shape(shape, d), d, cnp.NPY_BOOL)
     else:
         z = fresh(read_shape(shape, d), d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     n, r = size(z), data(z)
@@ -315,7 +315,7 @@ def integers(generator, shape, low, high):
     cdef bint long = span >= FEW
     if span == 0:
         raise ValueError(f"no integers in [{low}, {high})")
-    cdef ndarray z = empty(read_shape(shape, d), d, cnp.NPY_INT64, 0)
+    cdef ndarray z = fresh(read_shape(shape, d), d, cnp.NPY_INT64)
     cdef int64_t *r = <int64_t *>data(z)
     n = size(z)
     with generator.lock:
@@ -335,7 +335,7 @@ def permutation(generator, npy_intp n):
     cdef bitgen_t *bits = twister(generator)
     if not 0 <= n < <npy_intp>1 << 32:
         return numpy_ref.permutation(generator, n)
-    cdef ndarray z = empty(1, &n, cnp.NPY_INT64, 0)
+    cdef ndarray z = fresh(1, &n, cnp.NPY_INT64)
     cdef int64_t *r = <int64_t *>data(z)
     with generator.lock:
         with nogil:

@@ -4,7 +4,7 @@
 from libc.stdlib cimport calloc, free
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport divided, fresh, give_back, in_rows
+from minigrad.kernels.cpu.pool cimport divided, fresh, fresh_any, give_back, in_rows
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -109,7 +109,7 @@ cdef object sum_of_whole(object x, Reduction *g):
     cdef ndarray z
     if p == NULL:
         return None
-    z = empty(g.nd, g.dims, cnp.NPY_INT64, 0)
+    z = fresh(g.nd, g.dims, cnp.NPY_INT64)
     cdef cnp.int64_t *r = <cnp.int64_t *>data(z)
     with nogil:
         sum_whole(p, r, g.outer, g.n, g.inner)
@@ -173,7 +173,7 @@ cdef object sum_of(object x, Reduction *g):
 cdef object sum_of_parts(ndarray x, Reduction *g):
     """The sum of row-major complex numbers: their real and imaginary parts are two columns."""
     cdef int kind = easy_parts(x)
-    cdef ndarray z = empty(g.nd, g.dims, typenum(x), 0)
+    cdef ndarray z = fresh_any(g.nd, g.dims, typenum(x))
     cdef char *p = data(x)
     cdef char *r = data(z)
     if size(z):
