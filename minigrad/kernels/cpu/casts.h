@@ -1,4 +1,5 @@
-/* z = x in another dtype, for the dtypes that programs convert between most: a loop for each pair of them.
+/* z = x in another dtype, for the dtypes that programs convert between most. There is a loop for each pair of them; between a float
+   of 16 bits and a dtype other than float32, two loops, by way of float32.
 
    A float that does not fit in an integer becomes the integer that the processor makes of it, as in NumPy. */
 #ifndef MINIGRAD_CASTS_H
@@ -68,17 +69,72 @@ MG_SIMD static void mg_cast_f32_f16(const void *x, void *z, mg_size n) {
     for (mg_size i = MG_CAST_START(mg_eight_f32_f16, p, r, n); i < n; i++) r[i] = mg_to_half(p[i]);
 }
 
+/* float64 to float16 by way of a float32 that is rounded to odd: if digits are lost, its last bit is 1, so that the second rounding
+   sees them. (bfloat16 is rounded twice, as in ml_dtypes and PyTorch.) */
+#define MG_CAST_BLOCK 1024
+MG_SIMD static void mg_to_odd(const void *x, float *z, mg_size n) {
+    const uint64_t lost = 0x1fffffff, last = 0x20000000;
+    const char *p = (const char *)x;
+    for (mg_size i = 0; i < n; i++) {
+        uint64_t bits;
+        double odd;
+        memcpy(&bits, p + i * sizeof bits, sizeof bits);
+        bits = (bits | (((bits & lost) + lost) & last)) & ~lost;
+        memcpy(&odd, &bits, sizeof odd);
+        z[i] = (float)odd;
+    }
+}
+static void mg_cast_f64_f16(const void *x, void *z, mg_size n) {
+    float some[MG_CAST_BLOCK];
+    for (mg_size i = 0; i < n; i += MG_CAST_BLOCK) {
+        const mg_size count = n - i < MG_CAST_BLOCK ? n - i : MG_CAST_BLOCK;
+        mg_to_odd((const double *)x + i, some, count);
+        mg_cast_f32_f16(some, (uint16_t *)z + i, count);
+    }
+}
+
+/* bfloat16 is the first half of a float32, rounded to even. A nan has one form. */
+MG_SIMD static void mg_cast_bf16_f32(const void *x, void *z, mg_size n) {
+    const uint16_t *p = (const uint16_t *)x; uint32_t *r = (uint32_t *)z;
+    for (mg_size i = 0; i < n; i++) r[i] = (uint32_t)p[i] << 16;
+}
+MG_SIMD static void mg_cast_f32_bf16(const void *x, void *z, mg_size n) {
+    const uint32_t *p = (const uint32_t *)x; uint16_t *r = (uint16_t *)z;
+    for (mg_size i = 0; i < n; i++) {
+        const uint32_t a = p[i], rounded = a + 0x7fff + ((a >> 16) & 1), nan = (a & 0x80000000u) | 0x7fc00000u;
+        r[i] = (uint16_t)(((a & 0x7fffffffu) > 0x7f800000u ? nan : rounded) >> 16);
+    }
+}
+
 /* [from][to]. To uint8 there is none: what a negative float becomes depends on how the compiler vectorises the loop. */
+enum { MG_CAST_F32 = 4, MG_CAST_F64, MG_CAST_F16, MG_CAST_BF16, MG_CAST_DTYPES };
 #define MG_CASTS_ENTRY(number, from, F, element)                                                           \
     [number] = {mg_cast_##from##_bool, NULL, mg_cast_##from##_i32, mg_cast_##from##_i64,                   \
                 mg_cast_##from##_f32, mg_cast_##from##_f64},
-static const mg_cast mg_casts[][7] = {
+static const mg_cast mg_casts[MG_CAST_DTYPES][MG_CAST_DTYPES] = {
     MG_CAST_SOURCES(MG_CASTS_ENTRY)
-    [4][6] = mg_cast_f32_f16, [6] = {[4] = mg_cast_f16_f32},
+    [MG_CAST_F64][MG_CAST_F16] = mg_cast_f64_f16,
+    [MG_CAST_F32][MG_CAST_F16] = mg_cast_f32_f16, [MG_CAST_F16][MG_CAST_F32] = mg_cast_f16_f32,
+    [MG_CAST_F32][MG_CAST_BF16] = mg_cast_f32_bf16, [MG_CAST_BF16][MG_CAST_F32] = mg_cast_bf16_f32,
 };
 
-static inline void mg_run_cast(mg_cast loop, const char *x, char *z, mg_size n, int x_size, int z_size, int threads) {
-    MG_SHARED(n, loop(x + from * x_size, z + from * z_size, count))
+/* Whether z can be computed: by a loop, or by two. */
+static inline int mg_can_cast(int from, int to) {
+    return mg_casts[from][to] || (mg_casts[from][MG_CAST_F32] && mg_casts[MG_CAST_F32][to]);
+}
+
+static inline void mg_cast_some(int from, int to, const char *x, char *z, mg_size n, int x_size, int z_size) {
+    float some[MG_CAST_BLOCK];
+    if (mg_casts[from][to]) mg_casts[from][to](x, z, n);
+    else for (mg_size i = 0; i < n; i += MG_CAST_BLOCK) {
+        const mg_size count = n - i < MG_CAST_BLOCK ? n - i : MG_CAST_BLOCK;
+        mg_casts[from][MG_CAST_F32](x + i * x_size, some, count);
+        mg_casts[MG_CAST_F32][to](some, z + i * z_size, count);
+    }
+}
+
+static inline void mg_run_cast(int origin, int target, const char *x, char *z, mg_size n, int x_size, int z_size, int threads) {
+    MG_SHARED(n, mg_cast_some(origin, target, x + from * x_size, z + from * z_size, count, x_size, z_size))
 }
 
 #endif

@@ -18,7 +18,7 @@ cdef extern from "numpy/arrayobject.h":
     bint has_flags "PyArray_CHKFLAGS"(ndarray, int) noexcept nogil
     int typenum "PyArray_TYPE"(ndarray) noexcept nogil
     bint native "PyArray_ISNOTSWAPPED"(ndarray) noexcept nogil
-    int NPY_HALF
+    int NPY_HALF, NPY_USERDEF
     int ndim "PyArray_NDIM"(ndarray) noexcept nogil
     npy_intp *dims "PyArray_DIMS"(ndarray) noexcept nogil
     npy_intp *strides "PyArray_STRIDES"(ndarray) noexcept nogil

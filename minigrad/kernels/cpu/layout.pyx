@@ -22,9 +22,10 @@ cdef extern from "tile_copy.h" nogil:
     void copy_line "mg_copy_line"(char *to, const char *origin, npy_intp step, npy_intp n, npy_intp item)
 
 cdef extern from "casts.h" nogil:
-    ctypedef void (*mg_cast)(const void *, void *, npy_intp)
-    const mg_cast mg_casts[7][7]
-    void mg_run_cast(mg_cast, const char *, char *, npy_intp, int, int, int)
+    int MG_CAST_BF16
+    bint can_cast "mg_can_cast"(int, int)
+    void cast_some "mg_cast_some"(int, int, const char *, char *, npy_intp, int, int)
+    void run_cast "mg_run_cast"(int, int, const char *, char *, npy_intp, int, int, int)
 
 cdef enum:
     MOST_SIDE = 1 << 30     # a diagonal further away goes to the twin
@@ -185,18 +186,18 @@ def triu(x, diagonal):
     return triangle(x, diagonal, False, "triu")
 
 
-# The place of a dtype in the table of loops, by its type number; -1 for a dtype that is not there.
-cdef inline int cast_index(int type) noexcept:
+# The place of a dtype in the table of loops, by its type number; -1 for a dtype that is not there. Of the dtypes that are not NumPy's
+# own, only bfloat16 has two bytes.
+cdef inline int cast_index(int type, int itemsize) noexcept:
     return (0 if type == cnp.NPY_BOOL else 1 if type == cnp.NPY_UINT8 else 2 if type == cnp.NPY_INT32
             else 3 if type == cnp.NPY_INT64 else 4 if type == NPY_FLOAT32 else 5 if type == NPY_FLOAT64
-            else 6 if type == NPY_HALF else -1)
+            else 6 if type == NPY_HALF else MG_CAST_BF16 if type >= NPY_USERDEF and itemsize == 2 else -1)
 
 
 cpdef object cast(object x, object dtype):
     cdef ndarray a, z
     cdef int origin, target, number, x_size, z_size
     cdef npy_intp n
-    cdef mg_cast loop
     cdef char *p
     cdef char *r
     if type(x) is not ndarray or not isinstance(dtype, cnp.dtype):
@@ -205,25 +206,21 @@ cpdef object cast(object x, object dtype):
     if <void *>cnp.PyArray_DESCR(a) == <void *>dtype:
         return x
     number = (<cnp.dtype>dtype).type_num
-    origin, target = cast_index(typenum(a)), cast_index(number)
+    origin, target = cast_index(typenum(a), cnp.PyArray_ITEMSIZE(a)), cast_index(number, (<cnp.dtype>dtype).itemsize)
     if origin < 0 or target < 0 or not native(a) or not cnp.PyArray_ISNBO((<cnp.dtype>dtype).byteorder) \
-            or (not by_rows(a) and repeats(a)):
-        return numpy_ref.cast(x, dtype)
-    loop = mg_casts[origin][target]
-    if loop == NULL:
+            or (not by_rows(a) and repeats(a)) or not can_cast(origin, target):
         return numpy_ref.cast(x, dtype)
     if by_rows(a):
         z = fresh_any(ndim(a), dims(a), number)
     else:                   # a transposed array, or a view with gaps
         a = gapless(a)
         z = new_like(a, number)
-    n, p, r = size(a), data(a), data(z)
+    n, p, r, x_size, z_size = size(a), data(a), data(z), cnp.PyArray_ITEMSIZE(a), cnp.PyArray_ITEMSIZE(z)
     if n < MG_PARALLEL:
-        loop(p, r, n)
+        cast_some(origin, target, p, r, n, x_size, z_size)
     else:
-        x_size, z_size = cnp.PyArray_ITEMSIZE(a), cnp.PyArray_ITEMSIZE(z)
         with nogil:
-            mg_run_cast(loop, p, r, n, x_size, z_size, threads)
+            run_cast(origin, target, p, r, n, x_size, z_size, threads)
     return z
 
 

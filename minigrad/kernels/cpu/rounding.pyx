@@ -17,9 +17,6 @@ cdef extern from "Python.h":
     object vectorcall "PyObject_Vectorcall"(object, PyObject **, size_t, PyObject *)
     PyObject **items "PySequence_Fast_ITEMS"(object) noexcept
 
-cdef extern from "numpy/arrayobject.h":
-    int NPY_USERDEF
-
 cdef extern from "internals.h":
     Py_ssize_t reference_count "mg_reference_count"(PyObject *) noexcept
 
