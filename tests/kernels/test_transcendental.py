@@ -24,7 +24,7 @@ FUNCTIONS = {
 PAIRS = {"pow": "power", "atan2": "arctan2"}
 numpys = pytest.mark.skipif(CPU.origin["exp"] == numpy_ref.__name__, reason="NumPy's own, which differ from machine to machine")
 UNITS = {"float32": 0.55, "float64": 3.0}       # NumPy's own error is up to one unit
-BY_FLOATS = {"exp": 0.95, "log": 0.85, "tanh": 1.1}      # units of floats, which functions.h computes without doubles
+BY_FLOATS = {"exp": 0.95, "exp2": 0.9, "log": 0.85, "log1p": 0.8, "tanh": 1.1}      # units of floats, which functions.h computes without doubles
 ENDS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 10.0, 100.0, 1000.0, 1024.0, 1e-3, 1e-10, 1e5,
         1e6, 2e6, 1e10, 1e15, 1e22, 1e30, 1e38, 2.0 ** 24, 2.0 ** 25 + 4, 2.0 ** 28, 2.0 ** 29, 1e-45, -1e-45, 127.0, 128.0, -149.0,
         -150.0, 88.7, 88.8, -87.4, -103.9, -104.1, 709.7, 709.8, 710.4, 710.5, -745.1, -745.2, -1074.0, 1023.0, *(np.pi * np.arange(1, 9) / 4)]
@@ -85,6 +85,38 @@ def test_pairs(name, dtype):
     assert (units(found, exact, dtype) <= 4).all()
     real = ~np.isnan(exact)
     np.testing.assert_array_equal(np.signbit(found[real]), np.signbit(exact[real]))
+
+
+@numpys
+@pytest.mark.parametrize(("name", "most"), [("erfc", 10.5), ("erfinv", 1.0)])
+def test_error_functions_of_floats(name, most):
+    """Also where erfc is as small as a float can be, and next to 1, where erfinv is steep."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(-most, most, 20000), np.exp(rng.uniform(-80, 0, 2000)), np.linspace(most * 0.9, most, 2000)])
+    x = np.concatenate([x, -x, [0.0, -0.0, 1.0, -1.0, 1.5, -1.5, np.inf, -np.inf, np.nan, 1 - 2.0 ** -24, 2.0 ** -24 - 1]])
+    x = x.astype("float32")
+    found, exact = getattr(CPU, name)(x), getattr(numpy_ref, name)(x.astype("float64"))
+    normal = ~(np.abs(exact) < np.finfo("float32").tiny)
+    assert units(found, exact, "float32")[normal].max() <= 0.7
+    np.testing.assert_allclose(found[~normal], exact[~normal], rtol=0, atol=2e-45)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    np.testing.assert_array_equal(np.signbit(found[~np.isnan(exact)]), np.signbit(exact[~np.isnan(exact)]))
+    for start in (1, 2, 5):
+        np.testing.assert_array_equal(getattr(CPU, name)(x[start:].copy()), found[start:])
+
+
+@pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_logarithm_of_a_sum(name, dtype):
+    rng = np.random.default_rng(0)
+    ends = np.array(list(itertools.product(ENDS, ENDS))).T
+    with np.errstate(all="ignore"):
+        x, y = np.concatenate([ends, rng.normal(size=(2, 20000)) * 9, rng.uniform(-1e-3, 1e-3, (2, 99)) + [[700], [701]]], 1).astype(dtype)
+        exact = getattr(np, name)(x.astype("float64"), y.astype("float64"))
+        found = getattr(CPU, name)(x, y)
+        limit = 2 * np.finfo(dtype).eps * np.maximum(1, np.maximum(np.abs(x), np.abs(y)))
+        close = (np.abs(found - exact) <= limit) | (found == exact.astype(dtype)) | (np.isnan(found) & np.isnan(exact))
+    assert close.all()
 
 
 @numpys

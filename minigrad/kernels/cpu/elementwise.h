@@ -30,6 +30,7 @@
     X(prelu, 15, a > 0 ? a : a * b, a > 0 ? a : a * b)                                             \
     X(hypot, 16, mg_hypot_of_f32(a, b), hypot(a, b))                                               \
     X(logaddexp, 17, mg_logaddexp_of_f32(a, b), mg_logaddexp_of_f64(a, b))                         \
+    X(logaddexp2, 23, mg_logaddexp2_of_f32(a, b), mg_logaddexp2_of_f64(a, b))                      \
     X(pow, 21, (float)mg_pow_narrow(a, b), pow(a, b))                                              \
     X(atan2, 22, (float)mg_atan2(a, b, 1), mg_atan2(a, b, 0))
 
@@ -51,20 +52,21 @@
     X(gelu_tanh, 11, mg_gelu_tanh_of_f32(a), mg_gelu_tanh_of_f64(a))                               \
     X(silu, 12, mg_silu_of_f32(a), mg_silu_of_f64(a))                                              \
     X(mish, 13, mg_mish_of_f32(a), mg_mish_of_f64(a))                                              \
-    X(sign, 14, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))
+    X(sign, 14, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))                           \
+    X(angle, 34, a != a ? a : a < 0 ? 3.14159265358979324f : 0.0f, a != a ? a : a < 0 ? MG_PI : 0.0)
 
 /* The functions of transcendental.h: name, number */
 #define MG_TRANSCENDENTAL_TABLE(X)                                                                 \
-    X(exp2, 16) X(expm1, 17) X(log2, 19) X(log10, 20) X(log1p, 21) X(sinh, 22) X(cosh, 23) X(asinh, 25) X(acosh, 26) X(atanh, 27) \
-    X(asin, 28) X(acos, 29) X(atan, 30)
+    X(expm1, 17) X(log2, 19) X(log10, 20) X(sinh, 22) X(cosh, 23) X(asinh, 25) X(acosh, 26) X(atanh, 27) X(asin, 28) X(acos, 29) \
+    X(atan, 30)
 /* Those that functions.h computes by floats. */
-#define MG_OFTEN_TABLE(X) X(exp, 15) X(log, 18) X(tanh, 24)
+#define MG_OFTEN_TABLE(X) X(exp, 15) X(exp2, 16) X(log, 18) X(log1p, 21) X(tanh, 24)
 #define MG_CIRCLE_TABLE(X) X(sin, 31) X(cos, 32) X(tan, 33)
+/* Those with a vectorised form for floats alone; and the function of doubles. */
+#define MG_NARROW_TABLE(X) X(erfc, 35, erfc(a)) X(erfinv, 36, mg_erfinv(a))
 
 /* Functions without a vectorised form. */
 #define MG_SPECIAL_TABLE(X)                                                                        \
-    X(erfc, 0, (float)erfc(a), erfc(a))                                                            \
-    X(erfinv, 1, (float)mg_erfinv(a), mg_erfinv(a))                                                \
     X(lgamma, 2, (float)mg_lgamma(a), mg_lgamma(a))                                                \
     X(digamma, 3, (float)mg_digamma(a), mg_digamma(a))                                             \
     X(i0, 4, (float)mg_i0(a), mg_i0(a))                                                            \
@@ -106,18 +108,22 @@ MG_UNARY_TABLE(MG_DEFINE_UNARY)
     MG_BLOCKS(name, float, f32, mg_##name(a, 1), 0, 0) MG_BLOCKS(name, double, f64, mg_##name(a, 0), 0, 0)
 #define MG_DEFINE_OFTEN(name, number)                                                              \
     MG_BLOCKS(name, float, f32, mg_##name##_of_f32(a), 0, 0) MG_BLOCKS(name, double, f64, mg_##name(a, 0), 0, 0)
+#define MG_DEFINE_NARROW(name, number, d)                                                          \
+    MG_BLOCKS(name, float, f32, mg_##name##_narrow(a), 0, 0) MG_UNARY_LOOPS(, name, double, f64, d)
 #define MG_DEFINE_CIRCLE(name, number)                                                             \
     MG_BLOCKS(name, float, f32, mg_##name(a, 1), !(fabsf(a) <= MG_CIRCLES_NARROW), name((double)a)) \
     MG_BLOCKS(name, double, f64, mg_##name(a, 0), !(fabs(a) <= MG_CIRCLES), name(a))
 MG_TRANSCENDENTAL_TABLE(MG_DEFINE_TRANSCENDENTAL)
 MG_OFTEN_TABLE(MG_DEFINE_OFTEN)
 MG_CIRCLE_TABLE(MG_DEFINE_CIRCLE)
+MG_NARROW_TABLE(MG_DEFINE_NARROW)
 MG_SPECIAL_TABLE(MG_DEFINE_PLAIN)
 MG_REMAINDER_TABLE(MG_DEFINE_REMAINDER)
 static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY) MG_REMAINDER_TABLE(MG_REMAINDER_ENTRY)};
-#define MG_NAMED_ENTRY(name, number) MG_UNARY_ENTRY(name, number, , )
+#define MG_NAMED_ENTRY(name, number, ...) MG_UNARY_ENTRY(name, number, , )
 static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY) MG_TRANSCENDENTAL_TABLE(MG_NAMED_ENTRY)
-                                             MG_OFTEN_TABLE(MG_NAMED_ENTRY) MG_CIRCLE_TABLE(MG_NAMED_ENTRY)};
+                                             MG_OFTEN_TABLE(MG_NAMED_ENTRY) MG_CIRCLE_TABLE(MG_NAMED_ENTRY)
+                                             MG_NARROW_TABLE(MG_NAMED_ENTRY)};
 static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)};
 
 /* Functions of up to three arrays a, b, c of one shape, and of two numbers p and q. The expressions serve both types.
@@ -163,11 +169,11 @@ static inline void mg_run_mixed(mg_mixed loop, const char *x, const char *y, con
 #define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
 #define MG_REMAINDER_NUMBER(name, number) MG_B_##name = number,
 #define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
-#define MG_NAMED_NUMBER(name, number) MG_U_##name = number,
+#define MG_NAMED_NUMBER(name, number, ...) MG_U_##name = number,
 #define MG_SPECIAL_NUMBER(name, number, f, d) MG_S_##name = number,
 enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER) MG_MIXED_TABLE(MG_MIXED_NUMBER)
        MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_TRANSCENDENTAL_TABLE(MG_NAMED_NUMBER) MG_OFTEN_TABLE(MG_NAMED_NUMBER)
-       MG_CIRCLE_TABLE(MG_NAMED_NUMBER)
+       MG_CIRCLE_TABLE(MG_NAMED_NUMBER) MG_NARROW_TABLE(MG_NAMED_NUMBER)
        MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
 
 #endif

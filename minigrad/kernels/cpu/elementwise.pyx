@@ -30,8 +30,8 @@ cdef extern from "elementwise.h" nogil:
     void mg_run_binary(mg_binary, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
-    int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide, MG_B_logaddexp
-    int MG_B_pow, MG_B_atan2
+    int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide
+    int MG_B_logaddexp, MG_B_logaddexp2, MG_B_pow, MG_B_atan2
     ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
@@ -176,6 +176,10 @@ def hypot(x, y):
 
 def logaddexp(x, y):
     return binary(MG_B_logaddexp, x, y, "logaddexp")
+
+
+def logaddexp2(x, y):
+    return binary(MG_B_logaddexp2, x, y, "logaddexp2")
 
 
 def fmod(x, y):

@@ -1,5 +1,5 @@
 /* exp, log, tanh, erf and functions made of them, for floats by floats: in half of the time that doubles take (transcendental.h).
-   exp, log and tanh have errors of 1.1 units of the last place or less, the others of 2 to 3. They have no branches, so that a loop
+   exp, exp2, log, log1p and tanh have errors of 1.1 units of the last place or less, the others of 2 to 3. They have no branches, so that a loop
    over them vectorises (simd.h).
 
        exp x = 2^k exp r        k = the integer nearest to x / log 2, |r| <= log(2) / 2: a polynomial
@@ -18,15 +18,10 @@
     (0.499999935f * (scale) + (r) * (0.166665207f * (scale) + (r) * (0.0416683875f * (scale) + (r) * (0.00836870978f * (scale) \
      + (r) * (0.00138146059f * (scale))))))
 
-/* Adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which is then in the low bits of the sum. log 2 has two parts, so
-   that k times the first is exact. 2^k is a product of two factors, because 2^128 is not a float, and because numbers below the
-   smallest normal number should lose their digits gradually. */
-static inline float mg_exp_of_f32(float x) {
+/* 2^k p, where the low bits of t = k + 1.5 * 2^23 are k. 2^k is a product of two factors, because 2^128 is not a float, and because
+   numbers below the smallest normal number should lose their digits gradually. */
+static inline float mg_scale_f32(float p, float t) {
     const float magic = 12582912.0f;
-    const float y = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
-    const float t = y * 1.44269504088896341f + magic, k = t - magic;
-    const float r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
-    const float p = 1 + r * (1 + r * MG_EXP_TAIL(r, 1));
     uint32_t bits, one;
     memcpy(&bits, &t, 4);
     memcpy(&one, &magic, 4);
@@ -35,6 +30,22 @@ static inline float mg_exp_of_f32(float x) {
     memcpy(&first, powers, 4);
     memcpy(&second, powers + 1, 4);
     return p * first * second;
+}
+
+/* Adding 1.5 * 2^(bits of the mantissa) rounds to an integer, which is then in the low bits of the sum. log 2 has two parts, so
+   that k times the first is exact. */
+static inline float mg_exp_of_f32(float x) {
+    const float magic = 12582912.0f;
+    const float y = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
+    const float t = y * 1.44269504088896341f + magic, k = t - magic;
+    const float r = (y - k * 0.693359375f) + k * 2.12194440e-4f;
+    return mg_scale_f32(1 + r * (1 + r * MG_EXP_TAIL(r, 1)), t);
+}
+
+static inline float mg_exp2_of_f32(float x) {
+    const float magic = 12582912.0f, y = x > 129.0f ? 129.0f : x < -151.0f ? -151.0f : x, t = y + magic;
+    const float r = (y - (t - magic)) * 0.693147180559945f;
+    return mg_scale_f32(1 + r * (1 + r * MG_EXP_TAIL(r, 1)), t);
 }
 
 /* The same for x <= 0: two powers, of which one is a constant that scales the polynomial, give 2^k for -150 <= k <= 0. The low bits
@@ -82,24 +93,46 @@ static inline float mg_choose_f32(int condition, float x, float y) {        /* a
     return x;
 }
 
-/* x = 2^k (1 + f), 1/√2 <= 1 + f < √2. log x = k log 2 + f - f²/2 + f³ P(f), where the polynomial is that of Cephes (logf.c). Numbers
-   below the smallest normal one are multiplied by 2^25. */
-static inline float mg_log_of_f32(float x) {
-    const int tiny = x < 1.17549435e-38f;
-    const float lifted = tiny ? x * 33554432.0f : x;
+/* x = 2^k (1 + f), 1/√2 <= 1 + f < √2, for a positive normal number. Returns f. */
+static inline float mg_reduce_log_f32(float x, float *k) {
     uint32_t bits;
-    float f;
-    memcpy(&bits, &lifted, 4);
+    memcpy(&bits, &x, 4);
     const uint32_t moved = bits + (0x3f800000 - 0x3f3504f3);
-    const float k = (float)(int32_t)(moved >> 23) - (tiny ? 127 + 25 : 127);
+    *k = (float)(int32_t)(moved >> 23) - 127;
     bits = (moved & 0x7fffff) + 0x3f3504f3;
-    memcpy(&f, &bits, 4);
-    f -= 1;
+    memcpy(&x, &bits, 4);
+    return x - 1;
+}
+
+/* k log 2 + c + log(1 + f) = k log 2 + c + f - f²/2 + f³ P(f), where the polynomial is that of Cephes (logf.c) */
+static inline float mg_log_sum_f32(float k, float f, float c) {
     const float z = f * f, series = MG_P9(f, 3.3333331174e-1f, -2.4999993993e-1f, 2.0000714765e-1f, -1.6668057665e-1f, 1.4249322787e-1f,
                                           -1.2420140846e-1f, 1.1676998740e-1f, -1.1514610310e-1f, 7.0376836292e-2f);
-    const float low = f * z * series - k * 2.12194440e-4f - 0.5f * z, value = (f + low) + k * 0.693359375f;
+    return (f + (f * z * series - (k * 2.12194440e-4f - c) - 0.5f * z)) + k * 0.693359375f;
+}
+
+/* The logarithm of x: `value` if x is positive and finite. */
+static inline float mg_log_ends_f32(float x, float value) {
     return mg_choose_f32(x > 0, mg_choose_f32(x < INFINITY, value, x), mg_choose_f32(x == 0, -INFINITY, NAN));
 }
+
+/* Numbers below the smallest normal one are multiplied by 2^25. */
+static inline float mg_log_of_f32(float x) {
+    const int tiny = x < 1.17549435e-38f;
+    float k;
+    const float f = mg_reduce_log_f32(tiny ? x * 33554432.0f : x, &k);
+    return mg_log_ends_f32(x, mg_log_sum_f32(k - (tiny ? 25 : 0), f, 0));
+}
+
+/* log(1 + x) = log u + (1 + x - u) / u, where u is 1 + x rounded. See mg_log1p. */
+static inline float mg_log1p_of_f32(float x) {
+    float k;
+    const float u = 1 + x, m = mg_reduce_log_f32(u, &k), lost = mg_choose_f32(x > 1, 1 - (u - x), x - (u - 1)) / u;
+    const float z = mg_log_sum_f32(k, mg_choose_f32(k == 0, x, m), mg_choose_f32(k == 0, 0, lost));
+    return mg_choose_f32(x == 0, x, mg_log_ends_f32(u, z));
+}
+
+static inline double mg_exp2_of_f64(double x) { return mg_exp2(x, 0); }
 
 static inline float mg_erf_of_f32(float x) {
     const float a = x > 3.925f ? 3.925f : x < -3.925f ? -3.925f : x, y = a * a;
@@ -110,21 +143,29 @@ static inline float mg_erf_of_f32(float x) {
     return z > 1 ? 1.0f : z < -1 ? -1.0f : z;
 }
 
-/* log(e^x + e^y) = the larger + log(1 + u), u = e^-|x - y|, and log(1 + u) = 2 (s + s³/3 + s⁵/5 ...), s = u / (2 + u) <= 1/3. */
-static inline float mg_logaddexp_of_f32(float x, float y) {
-    const float top = x > y ? x : y, u = mg_exp_of_f32(-fabsf(x - y)), s = u / (2 + u), t = s * s;
-    const float log = s * (2 + t * (2.0f / 3 + t * (2.0f / 5 + t * (2.0f / 7 + t * (2.0f / 9 + t * (2.0f / 11 + t * (2.0f / 13
-                    + t * (2.0f / 15))))))));
-    return x == y ? x + 0.693147180559945f : top + log;     /* for equal infinities too, whose difference is nan */
+/* log(1 + u) = 2 (s + s³/3 + s⁵/5 ...), s = u / (2 + u), for 0 <= u <= 1 */
+static inline float mg_log_of_more_f32(float u) {
+    const float s = u / (2 + u), t = s * s;
+    return s * (2 + t * MG_P7(t, 2.0f / 3, 2.0f / 5, 2.0f / 7, 2.0f / 9, 2.0f / 11, 2.0f / 13, 2.0f / 15));
 }
-static inline double mg_logaddexp_of_f64(double x, double y) {
-    const double top = x > y ? x : y, u = mg_exp_of_f64(-fabs(x - y)), s = u / (2 + u), t = s * s;
-    const double tail = 2.0 / 17 + t * (2.0 / 19 + t * (2.0 / 21 + t * (2.0 / 23 + t * (2.0 / 25 + t * (2.0 / 27 + t * (2.0 / 29
-                      + t * (2.0 / 31 + t * (2.0 / 33))))))));
-    const double log = s * (2 + t * (2.0 / 3 + t * (2.0 / 5 + t * (2.0 / 7 + t * (2.0 / 9 + t * (2.0 / 11 + t * (2.0 / 13
-                     + t * (2.0 / 15 + t * tail))))))));
-    return x == y ? x + 0.69314718055994530942 : top + log;
+static inline double mg_log_of_more_f64(double u) {
+    const double s = u / (2 + u), t = s * s, tail = MG_P9(t, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23, 2.0 / 25, 2.0 / 27, 2.0 / 29,
+                                                          2.0 / 31, 2.0 / 33);
+    return s * (2 + t * MG_P8(t, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15, tail));
 }
+
+/* log(e^x + e^y) = the larger + log(1 + e^-|x - y|), and the same to the base 2. Equal infinities have a difference that is nan. */
+#define MG_LOG_OF_SUM(T, suffix, ABS)                                                              \
+    static inline T mg_logaddexp_of_##suffix(T x, T y) {                                           \
+        const T log = mg_log_of_more_##suffix(mg_exp_of_##suffix(-ABS(x - y)));                    \
+        return x == y ? x + (T)0.69314718055994530942 : (x > y ? x : y) + log;                     \
+    }                                                                                              \
+    static inline T mg_logaddexp2_of_##suffix(T x, T y) {                                          \
+        const T log = mg_log_of_more_##suffix(mg_exp2_of_##suffix(-ABS(x - y)));                   \
+        return x == y ? x + 1 : (x > y ? x : y) + log * (T)1.4426950408889634074;                  \
+    }
+MG_LOG_OF_SUM(float, f32, fabsf)
+MG_LOG_OF_SUM(double, f64, fabs)
 
 /* The root of x² + y². The squares of floats do not overflow as doubles. An infinite side makes it infinite, beside a nan too. */
 static inline float mg_hypot_of_f32(float x, float y) {
