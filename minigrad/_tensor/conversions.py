@@ -96,11 +96,11 @@ class Conversions(Variable):
             else:
                 dtype = arg
         out = self if dtype is None else core.cast(self, as_dtype(dtype))
-        if device is None and copy is False and memory_format is None:
+        target = out._meta.device if device is None else as_device(device)
+        if target is out._meta.device and copy is False and memory_format is None:
             return out
         from minigrad.ops.shape.clone_cast import CHANNELS_LAST, clone, contiguous, move
-        if device is not None:
-            out = move(out, as_device(device), not non_blocking)
+        out = move(out, target, not non_blocking)
         if truth(copy, "copy", "to") and out is self:
             return clone(self, memory_format=memory_format)
         memory_format = check_format("to", memory_format, CHANNELS_LAST)

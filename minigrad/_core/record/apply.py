@@ -6,8 +6,8 @@
                 3. record: make a node with edges to their nodes, and save the values that mul's plan names
 
 Note [Fast and slow paths]
-    `binary` and `unary` first try the usual case: tensors of the public class with identical metadata, and no mode
-    that gives an op more work. Then the forward is one call of a kernel. `apply_mixed` has all other cases: type
+    `binary` and `unary` first try the usual case: tensors of floats or integers, of the public class, with identical metadata,
+    and no mode that gives an op more work. Then the forward is one call of a kernel. `apply_mixed` has all other cases: type
     promotion, numbers of unusual types, subclasses, forward-mode AD. It gives the same result in the usual case, but
     takes four times as long.
 
@@ -45,11 +45,13 @@ from cython.cimports.minigrad._core.record.operands import (
 from cython.cimports.minigrad._core.record.packed_tensor import save_early
 from cython.cimports.minigrad._core.record.view_base import base_requires_grad, make_view
 
+from minigrad._core.graph.metadata import INTEGER
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.primitive import Primitive
 from minigrad._core.record.promotion import check_dtypes, default_dtype, dtype_of_number, operands_dtype
 from minigrad._core.record.view_base import CreationMeta
 
+WHOLE = cython.declare(cython.int, INTEGER)
 DEFAULT = cython.declare(cython.int, CreationMeta.DEFAULT)
 MULTI_OUTPUT_NODE = cython.declare(cython.int, CreationMeta.MULTI_OUTPUT_NODE)
 # The mask of a variadic op: its one formula gets a tuple that says which gradients are needed.
@@ -62,11 +64,23 @@ def binary(op, x, y):
     if state.fast_path and is_plain(x):
         if is_plain(y):
             return on_two_tensors(op, state, cython.cast(TensorBase, x), cython.cast(TensorBase, y))
-        if (type(y) is float or type(y) is int) and cython.cast(TensorBase, x)._meta.dtype.is_floating_point:
+        if (type(y) is float or type(y) is int) and keeps_dtype(op, cython.cast(TensorBase, x)._meta.dtype, y):
             return on_number(op, state, cython.cast(TensorBase, x), y)
     if op.commutative and is_plain(y) and not isinstance(x, TensorBase):
         return binary(op, y, x)         # 2 * x is x * 2, as in PyTorch
     return apply_mixed(op, state, (x, y))
+
+
+@cython.cfunc
+def takes(op: Primitive, dtype: DType) -> cython.bint:
+    """Whether `op` computes with tensors of `dtype` as they are. Not for bool and complex numbers, which some rules refuse."""
+    return dtype.is_floating_point or (dtype.category == WHOLE and not op.floats_only)
+
+
+@cython.cfunc
+def keeps_dtype(op: Primitive, dtype: DType, number) -> cython.bint:
+    """Whether `op` on a tensor of `dtype` and a Python number computes in that dtype. An integer dtype holds the numbers from 0 to 127."""
+    return dtype.is_floating_point or (takes(op, dtype) and type(number) is int and 0 <= number < 128)
 
 
 @cython.boundscheck(False)
@@ -75,9 +89,10 @@ def binary(op, x, y):
 @cython.cfunc
 def on_two_tensors(op: Primitive, state: State, a: TensorBase, b: TensorBase) -> object:
     """`binary` for two tensors."""
-    same: cython.bint = a._meta is b._meta and op.result is None
-    if not a._meta.dtype.is_floating_point or not (same or (a._meta.dtype is b._meta.dtype
-                                                            and a._meta.backend is b._meta.backend)):
+    floats: cython.bint = a._meta.dtype.is_floating_point
+    same: cython.bint = a._meta is b._meta and op.result is None and floats         # integers may become floats
+    if not (floats or takes(op, a._meta.dtype)) or not (same or (a._meta.dtype is b._meta.dtype
+                                                                 and a._meta.backend is b._meta.backend)):
         return apply_mixed(op, state, (a, b))
     if a._lent and same and a._meta.backend.in_place[op.kernel] is not None:
         a._lent = False
@@ -87,7 +102,7 @@ def on_two_tensors(op: Primitive, state: State, a: TensorBase, b: TensorBase) ->
     if array is None:
         return apply_mixed(op, state, (a, b))      # raises the error
     out = wrap(array, a._meta if same else meta_of(array, a._meta.device))
-    if op.result is None and state.grad_enabled and op.differentiable:
+    if op.result is None and state.grad_enabled and op.differentiable and floats:
         record_pair(op, state, a, b, out)
     return out
 
@@ -105,7 +120,7 @@ def on_number(op: Primitive, state: State, a: TensorBase, number) -> object:
     array = try_call2(a._meta.backend.table[op.kernel], a._array, number)
     if array is None:
         return apply_mixed(op, state, (a, number))
-    if op.result is not None:
+    if op.result is not None or not a._meta.dtype.is_floating_point:        # integers may become floats
         return wrap(array, meta_of(array, a._meta.device))
     out = wrap(array, a._meta)
     if state.grad_enabled and op.differentiable:

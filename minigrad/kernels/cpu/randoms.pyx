@@ -236,6 +236,28 @@ def normal(generator, shape, mean, std, dtype):
 # ---- chance -------------------------------------------------------------------------------------------
 
 
+cdef void compare(bitgen_t *bits, real *p, real *z, npy_intp n) noexcept nogil:
+    cdef npy_intp i
+    for i in range(n):
+        z[i] = next_fraction(bits, <real>0) < p[i]
+
+
+cdef object bernoulli_of_each(object generator, ndarray p, int kind):
+    """1 with probability p, else 0: for each element of a row-major array p, in its shape and dtype."""
+    cdef ndarray z = fresh(ndim(p), dims(p), typenum(p))
+    cdef bitgen_t *bits = twister(generator)
+    cdef npy_intp n = size(z)
+    cdef char *q = data(p)
+    cdef char *r = data(z)
+    with generator.lock:
+        with nogil:
+            if kind == 0:
+                compare(bits, <float *>q, <float *>r, n)
+            else:
+                compare(bits, <double *>q, <double *>r, n)
+    return z
+
+
 def bernoulli(generator, shape, p, dtype):
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp n, i
@@ -244,6 +266,8 @@ def bernoulli(generator, shape, p, dtype):
     cdef double limit
     cdef char *r
     cdef int kind = 2 if dtype is BOOL else kind_of(dtype)
+    if kind >= 0 and kind < 2 and easy(p) == kind and p.shape == shape:
+        return bernoulli_of_each(generator, <ndarray>p, kind)
     if kind < 0 or not is_number(p):
         return numpy_ref.bernoulli(generator, shape, p, dtype)
     bits, limit = twister(generator), p

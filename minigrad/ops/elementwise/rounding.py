@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from minigrad._core.graph.metadata import FLOAT, INTEGER
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError
@@ -273,6 +274,8 @@ fix = trunc
 def choose_division(function, rule, scalar_rule, input, other):
     """Return the op for `other`, a tensor or a number, and its arguments."""
     if not isinstance(other, TensorBase):
+        if type(other) is int and 0 < other < 128 and isinstance(input, TensorBase) and input.dtype.category in (INTEGER, FLOAT):
+            return scalar_rule.op, (input, other)       # the usual case: a number that every such dtype can represent
         x, y = promote_operands(function, input, other)
         return scalar_rule.op, (input, other) if x.dtype is input.dtype else (x, y.item())
     promote_operands(function, input, other)
@@ -285,7 +288,7 @@ def promote_operands(function, input, other):
     if not isinstance(other, (TensorBase, *NUMBERS)):
         raise tensor_error(function, other, "other", 2)
     x, y = promote_tensors(function, input, input, other)
-    if not x.dtype.differentiable and not bool(y._array.all()):
+    if not x.dtype.differentiable and not (bool(y._array.all()) if isinstance(other, TensorBase) else other):
         raise ArgumentError("MG-E302", f"ZeroDivisionError in {function}(): integers have no infinity", fix="divide x.float()")
     return x, y
 
