@@ -105,6 +105,21 @@ def test_error_functions_of_floats(name, most):
         np.testing.assert_array_equal(getattr(CPU, name)(x[start:].copy()), found[start:])
 
 
+@numpys
+@pytest.mark.parametrize(("name", "most"), [("lgamma", 0.51), ("digamma", 2.0)])
+def test_gamma_functions_of_floats(name, most):
+    """Also next to their zeros, where a difference of large numbers has few digits left."""
+    rng = np.random.default_rng(0)
+    steps = np.arange(-50, 50) * 2.0 ** -23
+    x = np.concatenate([np.exp(rng.uniform(-87, 80, 20000)), rng.uniform(0, 20, 20000), -rng.uniform(0, 9, 2000), np.arange(-5, 40),
+                        1 + steps, 2 + steps, 1.4616321 + steps, [1e-45, 3.4e38, np.inf, -np.inf, np.nan, -0.0]]).astype("float32")
+    with np.errstate(all="ignore"):
+        found, exact = getattr(CPU, name)(x), getattr(CPU, name)(x.astype("float64"))
+        assert units(found, exact, "float32").max() <= most
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    np.testing.assert_array_equal(getattr(CPU, name)(x[3:].copy()), found[3:])
+
+
 @pytest.mark.parametrize("dtype", UNITS)
 @pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
 def test_logarithm_of_a_sum(name, dtype):

@@ -62,15 +62,17 @@
 /* Those that functions.h computes by floats. */
 #define MG_OFTEN_TABLE(X) X(exp, 15) X(exp2, 16) X(log, 18) X(log1p, 21) X(tanh, 24)
 #define MG_CIRCLE_TABLE(X) X(sin, 31) X(cos, 32) X(tan, 33)
-/* Those with a vectorised form for floats alone; and the function of doubles. */
-#define MG_NARROW_TABLE(X) X(erfc, 35, erfc(a)) X(erfinv, 36, mg_erfinv(a))
+/* Those with a vectorised form for floats alone: where it does not suit, and the function of doubles. */
+#define MG_NARROW_TABLE(X)                                                                         \
+    X(erfc, 35, 0, erfc(a))                                                                        \
+    X(erfinv, 36, 0, mg_erfinv(a))                                                                 \
+    X(lgamma, 37, !(a > 0 && a < INFINITY) || fabsf(a - 1) < 1e-3f || fabsf(a - 2) < 1e-3f, mg_lgamma(a)) \
+    X(digamma, 38, !(a > 0 && a < INFINITY), mg_digamma(a))
 
 /* Functions without a vectorised form. */
 #define MG_SPECIAL_TABLE(X)                                                                        \
-    X(lgamma, 2, (float)mg_lgamma(a), mg_lgamma(a))                                                \
-    X(digamma, 3, (float)mg_digamma(a), mg_digamma(a))                                             \
-    X(i0, 4, (float)mg_i0(a), mg_i0(a))                                                            \
-    X(i1, 5, (float)mg_i1(a), mg_i1(a))
+    X(i0, 0, (float)mg_i0(a), mg_i0(a))                                                            \
+    X(i1, 1, (float)mg_i1(a), mg_i1(a))
 
 MG_BINARY_TABLE(MG_DEFINE_BINARY)
 MG_UNARY_TABLE(MG_DEFINE_UNARY)
@@ -108,8 +110,8 @@ MG_UNARY_TABLE(MG_DEFINE_UNARY)
     MG_BLOCKS(name, float, f32, mg_##name(a, 1), 0, 0) MG_BLOCKS(name, double, f64, mg_##name(a, 0), 0, 0)
 #define MG_DEFINE_OFTEN(name, number)                                                              \
     MG_BLOCKS(name, float, f32, mg_##name##_of_f32(a), 0, 0) MG_BLOCKS(name, double, f64, mg_##name(a, 0), 0, 0)
-#define MG_DEFINE_NARROW(name, number, d)                                                          \
-    MG_BLOCKS(name, float, f32, mg_##name##_narrow(a), 0, 0) MG_UNARY_LOOPS(, name, double, f64, d)
+#define MG_DEFINE_NARROW(name, number, outside, d)                                                 \
+    MG_BLOCKS(name, float, f32, mg_##name##_narrow(a), outside, d) MG_UNARY_LOOPS(, name, double, f64, d)
 #define MG_DEFINE_CIRCLE(name, number)                                                             \
     MG_BLOCKS(name, float, f32, mg_##name(a, 1), !(fabsf(a) <= MG_CIRCLES_NARROW), name((double)a)) \
     MG_BLOCKS(name, double, f64, mg_##name(a, 0), !(fabs(a) <= MG_CIRCLES), name(a))
@@ -120,10 +122,11 @@ MG_NARROW_TABLE(MG_DEFINE_NARROW)
 MG_SPECIAL_TABLE(MG_DEFINE_PLAIN)
 MG_REMAINDER_TABLE(MG_DEFINE_REMAINDER)
 static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY) MG_REMAINDER_TABLE(MG_REMAINDER_ENTRY)};
-#define MG_NAMED_ENTRY(name, number, ...) MG_UNARY_ENTRY(name, number, , )
+#define MG_NAMED_ENTRY(name, number) MG_UNARY_ENTRY(name, number, , )
+#define MG_NARROW_ENTRY(name, number, outside, d) MG_UNARY_ENTRY(name, number, , )
 static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY) MG_TRANSCENDENTAL_TABLE(MG_NAMED_ENTRY)
                                              MG_OFTEN_TABLE(MG_NAMED_ENTRY) MG_CIRCLE_TABLE(MG_NAMED_ENTRY)
-                                             MG_NARROW_TABLE(MG_NAMED_ENTRY)};
+                                             MG_NARROW_TABLE(MG_NARROW_ENTRY)};
 static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)};
 
 /* Functions of up to three arrays a, b, c of one shape, and of two numbers p and q. The expressions serve both types.
@@ -169,11 +172,12 @@ static inline void mg_run_mixed(mg_mixed loop, const char *x, const char *y, con
 #define MG_BINARY_NUMBER(name, number, f, d) MG_B_##name = number,
 #define MG_REMAINDER_NUMBER(name, number) MG_B_##name = number,
 #define MG_UNARY_NUMBER(name, number, f, d) MG_U_##name = number,
-#define MG_NAMED_NUMBER(name, number, ...) MG_U_##name = number,
+#define MG_NAMED_NUMBER(name, number) MG_U_##name = number,
+#define MG_NARROW_NUMBER(name, number, outside, d) MG_U_##name = number,
 #define MG_SPECIAL_NUMBER(name, number, f, d) MG_S_##name = number,
 enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER) MG_MIXED_TABLE(MG_MIXED_NUMBER)
        MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_TRANSCENDENTAL_TABLE(MG_NAMED_NUMBER) MG_OFTEN_TABLE(MG_NAMED_NUMBER)
-       MG_CIRCLE_TABLE(MG_NAMED_NUMBER) MG_NARROW_TABLE(MG_NAMED_NUMBER)
+       MG_CIRCLE_TABLE(MG_NAMED_NUMBER) MG_NARROW_TABLE(MG_NARROW_NUMBER)
        MG_SPECIAL_TABLE(MG_SPECIAL_NUMBER) MG_NUMBERS_END };
 
 #endif

@@ -19,10 +19,11 @@ cdef extern from "elementwise.h" nogil:
     const mg_unary mg_special_loops[][2]
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_U_abs, MG_U_relu, MG_U_erf
-    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign, MG_U_angle, MG_U_erfc, MG_U_erfinv
+    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign, MG_U_angle
+    int MG_U_erfc, MG_U_erfinv, MG_U_lgamma, MG_U_digamma
     int MG_U_exp, MG_U_exp2, MG_U_expm1, MG_U_log, MG_U_log2, MG_U_log10, MG_U_log1p, MG_U_sin, MG_U_cos, MG_U_tan, MG_U_asin, MG_U_acos
     int MG_U_atan, MG_U_sinh, MG_U_cosh, MG_U_tanh, MG_U_asinh, MG_U_acosh, MG_U_atanh
-    int MG_S_lgamma, MG_S_digamma, MG_S_i0, MG_S_i1
+    int MG_S_i0, MG_S_i1
 
 
 cdef object unary(int op, object x, str twin):
@@ -141,11 +142,11 @@ def erfinv(x):
 
 
 def lgamma(x):
-    return loop_over(mg_special_loops[MG_S_lgamma], x, "lgamma")
+    return unary(MG_U_lgamma, x, "lgamma")
 
 
 def digamma(x):
-    return loop_over(mg_special_loops[MG_S_digamma], x, "digamma")
+    return unary(MG_U_digamma, x, "digamma")
 
 
 def i0(x):
