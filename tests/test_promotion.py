@@ -127,3 +127,29 @@ def test_properties(dtype):
     kind = np.dtype(dtype).kind
     assert (d.is_floating_point, d.is_complex) == (kind == "f", kind == "c")
     assert d.is_signed == (kind not in "bu")
+
+
+@pytest.mark.parametrize("name", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("number", [0, 3, 127, -1, True, 2.5])
+def test_integers_and_numbers_like_torch(name, number):
+    """Numbers that every integer dtype holds take a shorter way than the others."""
+    torch = pytest.importorskip("torch")
+    for op in (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.lt, operator.eq,
+               operator.ge):
+        results = []
+        for m in (mg, torch):
+            x = m.tensor([0, 1, 5, 100], dtype=getattr(m, name))
+            for pair in ((x, number), (x, x + 1)):
+                try:
+                    z = op(*pair)
+                    results.append((str(z.dtype).split(".")[-1], repr(z.tolist())))     # nan is not equal to nan
+                except RuntimeError:
+                    results.append(RuntimeError)
+        half = len(results) // 2
+        assert results[:half] == results[half:], (op, results)
+
+
+def test_integers_whose_result_is_a_float():
+    x = mg.tensor([3, 6])
+    for z in (mg.hypot(x, mg.tensor([4, 8])), mg.hypot(x, x), mg.atan2(x, x), x / x, x / 2):
+        assert z.dtype.numpy == z.numpy().dtype and z.dtype.is_floating_point
