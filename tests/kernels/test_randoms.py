@@ -10,6 +10,13 @@ FLOATS = [np.dtype("float32"), np.dtype("float64")]
 SHAPES = [(), (0,), (1,), (2,), (7,), (15,), (16,), (17,), (3, 11), (2048,), (2049,), (5000,)]
 
 
+@pytest.fixture(params=["memory", "interface"], autouse=True)
+def words_of(request, monkeypatch):
+    """Where C finds the words: in the memory of NumPy's generator, or, as if NumPy kept them in another way, by its C interface."""
+    if request.param == "interface":
+        monkeypatch.setattr(RandomStream, "memory", None)
+
+
 def both(name, *args):
     """The results of several calls of a kernel, in C and in NumPy, each with the words that its stream draws next."""
     found = []
@@ -36,6 +43,18 @@ def test_floats(shape, dtype):
 def test_bernoulli(dtype):
     for p in (0, 1, 0.3, float("nan")):
         ours, numpys = both("bernoulli", (3, 50), p, dtype)
+        assert ours == numpys
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.dtype("int64"), np.dtype("float16")], ids=str)
+def test_bernoulli_of_each(dtype):
+    p = np.random.default_rng(0).random((30, 50)).astype(dtype)
+    p.flat[:3] = 0, 1, 0.5
+    for chances in (p, p.T, p[::2], p[:0], p[0, 0] + np.zeros((), dtype)):
+        ours, numpys = both("bernoulli", chances.shape, chances, dtype)
+        assert ours == numpys
+    for wide, shape in ((p.astype("float64"), p.shape), (p, (2, *p.shape))):    # another dtype, another shape
+        ours, numpys = both("bernoulli", shape, wide, np.dtype("float32"))
         assert ours == numpys
 
 

@@ -79,7 +79,7 @@ def takes(op: Primitive, dtype: DType) -> cython.bint:
 
 @cython.cfunc
 def keeps_dtype(op: Primitive, dtype: DType, number) -> cython.bint:
-    """Whether `op` on a tensor of `dtype` and a Python number computes in that dtype. An integer dtype holds the numbers from 0 to 127."""
+    """Whether `op` of a tensor of `dtype` and a Python number computes in `dtype`. Each integer dtype has the numbers 0 to 127."""
     return dtype.is_floating_point or (takes(op, dtype) and type(number) is int and 0 <= number < 128)
 
 

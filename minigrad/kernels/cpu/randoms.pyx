@@ -1,8 +1,9 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Random numbers: the same, bit for bit, as those of ``numpy_ref/randoms.py``, where the formulas are explained.
 
-The words come from NumPy's Mersenne Twister through its C interface, and the logarithms, sines and cosines from NumPy's own loops,
-whose last digits differ from those of the C library.
+The words come from NumPy's Mersenne Twister: from its memory, many at a time (``mersenne.h``), or if another version of NumPy keeps it in
+another way, from its C interface. The logarithms, sines and cosines come from NumPy's own loops, whose last digits differ from those of
+the C library.
 """
 
 import numpy as np
@@ -23,7 +24,14 @@ cdef extern from "numpy/random/bitgen.h" nogil:
         void *state
         uint32_t (*next_uint32)(void *) noexcept nogil
 
+cdef extern from "mersenne.h" nogil:
+    int MG_STATE
+    void draw_words "mg_draw_words"(uint32_t *state, uint32_t *z, npy_intp n)
+    void short_fractions "mg_short_fractions"(const uint32_t *words, float *z, npy_intp n)
+    void fractions "mg_fractions"(const uint32_t *words, double *z, npy_intp n)
+
 cdef enum:
+    PIECE = 256         # numbers that are made of words together
     BLOCK = 16          # normal numbers that are drawn together
     CHUNK = 128         # blocks for which the numbers on the way are in memory at one time
     FEW = 1 << 28       # from this range on, an integer is made of two words
@@ -32,19 +40,28 @@ cdef object FLOAT32 = np.dtype("float32"), FLOAT64 = np.dtype("float64"), BOOL =
 cdef double TURN = 2 * np.pi
 
 
-cdef inline bitgen_t *twister(object stream) except NULL:
-    return <bitgen_t *>PyCapsule_GetPointer(stream.capsule, "BitGenerator")
+cdef struct Twister:
+    bitgen_t *bits
+    uint32_t *state         # see mersenne.h; NULL if it is not where we expect it
 
 
-cdef inline double fraction(bitgen_t *bits) noexcept nogil:
-    """The next number in [0, 1), a multiple of 2^-53, made of two words of which the upper one comes first."""
-    cdef uint64_t upper = bits.next_uint32(bits.state)
-    return <double>((upper << 32 | bits.next_uint32(bits.state)) & ((<uint64_t>1 << 53) - 1)) * 2.0 ** -53
+cdef Twister twister(object stream) except *:
+    cdef Twister t
+    memory = stream.memory
+    t.bits, t.state = <bitgen_t *>PyCapsule_GetPointer(stream.capsule, "BitGenerator"), NULL
+    if type(memory) is ndarray and typenum(<ndarray>memory) == cnp.NPY_UINT32 and is_contiguous(<ndarray>memory) \
+            and size(<ndarray>memory) == MG_STATE + 1:
+        t.state = <uint32_t *>data(<ndarray>memory)
+    return t
 
 
-cdef inline float short_fraction(bitgen_t *bits) noexcept nogil:
-    """The next number in [0, 1), a multiple of 2^-24."""
-    return <float>(bits.next_uint32(bits.state) & 0xFFFFFF) * <float>(2.0 ** -24)
+cdef void next_words(Twister *t, uint32_t *z, npy_intp n) noexcept nogil:
+    cdef npy_intp i
+    if t.state != NULL:
+        draw_words(t.state, z, n)
+    else:
+        for i in range(n):
+            z[i] = t.bits.next_uint32(t.bits.state)
 
 
 cdef fused real:
@@ -52,17 +69,19 @@ cdef fused real:
     double
 
 
-cdef inline real next_fraction(bitgen_t *bits, real like) noexcept nogil:
-    if real is float:
-        return short_fraction(bits)
-    else:
-        return fraction(bits)
-
-
-cdef void draw_fractions(bitgen_t *bits, real *z, npy_intp n) noexcept nogil:
-    cdef npy_intp i
-    for i in range(n):
-        z[i] = next_fraction(bits, <real>0)
+cdef void draw_fractions(Twister *t, real *z, npy_intp n) noexcept nogil:
+    """The next n numbers in [0, 1)."""
+    cdef uint32_t words[2 * PIECE]
+    cdef npy_intp first = 0, count
+    while first < n:
+        count = min(<npy_intp>PIECE, n - first)
+        if real is float:
+            next_words(t, words, count)
+            short_fractions(words, z + first, count)
+        else:
+            next_words(t, words, 2 * count)
+            fractions(words, z + first, count)
+        first += count
 
 
 cdef void scale(real *z, npy_intp n, real factor, real shift) noexcept nogil:
@@ -84,20 +103,20 @@ def uniform(generator, shape, low, high, dtype):
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp n
     cdef ndarray z
-    cdef bitgen_t *bits
+    cdef Twister t
     cdef double span, start
     cdef char *r
     if kind < 0 or not is_number(low) or not is_number(high):
         return numpy_ref.uniform(generator, shape, low, high, dtype)
-    bits, span, start = twister(generator), high - low, low
+    t, span, start = twister(generator), high - low, low
     z = fresh(read_shape(shape, d), d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     n, r = size(z), data(z)
     with generator.lock:
         with nogil:
             if kind == 0:
-                draw_fractions(bits, <float *>r, n)
+                draw_fractions(&t, <float *>r, n)
             else:
-                draw_fractions(bits, <double *>r, n)
+                draw_fractions(&t, <double *>r, n)
     if start != 0 or high != 1:
         if kind == 0:
             scale(<float *>r, n, <float>span, <float>start)
@@ -164,18 +183,18 @@ cdef void make_blocks(real *z, npy_intp blocks) noexcept nogil:
         first += count
 
 
-cdef void normal_blocks(bitgen_t *bits, real *z, npy_intp n, real mean, real std) noexcept nogil:
+cdef void normal_blocks(Twister *t, real *z, npy_intp n, real mean, real std) noexcept nogil:
     """n >= 16 normal numbers. A last block that is not full begins earlier, and is drawn again as a whole."""
-    draw_fractions(bits, z, n)
+    draw_fractions(t, z, n)
     make_blocks(z, n // BLOCK)
     if n % BLOCK:
-        draw_fractions(bits, z + n - BLOCK, BLOCK)
+        draw_fractions(t, z + n - BLOCK, BLOCK)
         make_blocks(z + n - BLOCK, 1)
     if mean != 0 or std != 1:
         scale(z, n, std, mean)
 
 
-cdef object normal_pairs(object generator, bitgen_t *bits, double *z, npy_intp n):
+cdef object normal_pairs(object generator, Twister *t, double *z, npy_intp n):
     """n < 16 normal numbers, in pairs; the second of a pair waits for the next call."""
     cdef double u[BLOCK]
     cdef double v[BLOCK]
@@ -188,9 +207,9 @@ cdef object normal_pairs(object generator, bitgen_t *bits, double *z, npy_intp n
             first = 1
         pairs = (n - first + 1) // 2
         with generator.lock:
-            for i in range(pairs):
-                v[i] = fraction(bits)
-                u[i] = -fraction(bits)
+            draw_fractions(t, w, 2 * pairs)
+        for i in range(pairs):
+            v[i], u[i] = w[2 * i], -w[2 * i + 1]
         box_muller(LOG1P, u, v, w, pairs)
         for i in range(n - first):
             z[first + i] = v[i // 2] if i % 2 else w[i // 2]
@@ -205,24 +224,24 @@ def normal(generator, shape, mean, std, dtype):
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp n, i
     cdef ndarray z
-    cdef bitgen_t *bits
+    cdef Twister t
     cdef double middle, width
     cdef double pairs[BLOCK]
     cdef char *r
     if kind < 0 or not is_number(mean) or not is_number(std):
         return numpy_ref.normal(generator, shape, mean, std, dtype)
-    bits, middle, width = twister(generator), mean, std
+    t, middle, width = twister(generator), mean, std
     z = fresh(read_shape(shape, d), d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     n, r = size(z), data(z)
     if n >= BLOCK:
         with generator.lock:
             with nogil:
                 if kind == 0:
-                    normal_blocks(bits, <float *>r, n, <float>middle, <float>width)
+                    normal_blocks(&t, <float *>r, n, <float>middle, <float>width)
                 else:
-                    normal_blocks(bits, <double *>r, n, middle, width)
+                    normal_blocks(&t, <double *>r, n, middle, width)
     elif n > 0:
-        normal_pairs(generator, bits, pairs, n)
+        normal_pairs(generator, &t, pairs, n)
         if middle != 0 or width != 1:
             scale(pairs, n, width, middle)
         for i in range(n):
@@ -236,55 +255,62 @@ def normal(generator, shape, mean, std, dtype):
 # ---- chance -------------------------------------------------------------------------------------------
 
 
-cdef void compare(bitgen_t *bits, real *p, real *z, npy_intp n) noexcept nogil:
+cdef fused flag:
+    char
+    float
+    double
+
+
+cdef void draw_flags(Twister *t, double chance, flag *z, npy_intp n) noexcept nogil:
+    """1 with probability `chance`, else 0."""
+    cdef double u[PIECE]
+    cdef npy_intp first = 0, count, i
+    while first < n:
+        count = min(<npy_intp>PIECE, n - first)
+        draw_fractions(t, u, count)
+        for i in range(count):
+            z[first + i] = u[i] < chance
+        first += count
+
+
+cdef void draw_flags_of_each(Twister *t, real *chances, real *z, npy_intp n) noexcept nogil:
+    """1 with the probability in `chances`, else 0."""
     cdef npy_intp i
+    draw_fractions(t, z, n)
     for i in range(n):
-        z[i] = next_fraction(bits, <real>0) < p[i]
-
-
-cdef object bernoulli_of_each(object generator, ndarray p, int kind):
-    """1 with probability p, else 0: for each element of a row-major array p, in its shape and dtype."""
-    cdef ndarray z = fresh(ndim(p), dims(p), typenum(p))
-    cdef bitgen_t *bits = twister(generator)
-    cdef npy_intp n = size(z)
-    cdef char *q = data(p)
-    cdef char *r = data(z)
-    with generator.lock:
-        with nogil:
-            if kind == 0:
-                compare(bits, <float *>q, <float *>r, n)
-            else:
-                compare(bits, <double *>q, <double *>r, n)
-    return z
+        z[i] = z[i] < chances[i]
 
 
 def bernoulli(generator, shape, p, dtype):
     cdef npy_intp d[MOST_DIMS]
-    cdef npy_intp n, i
+    cdef npy_intp n
     cdef ndarray z
-    cdef bitgen_t *bits
-    cdef double limit
+    cdef Twister t
+    cdef double chance = 0
+    cdef char *q = NULL
     cdef char *r
     cdef int kind = 2 if dtype is BOOL else kind_of(dtype)
-    if kind >= 0 and kind < 2 and easy(p) == kind and p.shape == shape:
-        return bernoulli_of_each(generator, <ndarray>p, kind)
-    if kind < 0 or not is_number(p):
-        return numpy_ref.bernoulli(generator, shape, p, dtype)
-    bits, limit = twister(generator), p
-    if kind == 2:
-        z = fresh(read_shape(shape, d), d, cnp.NPY_BOOL)
+    if kind >= 0 and easy(p) == kind and p.shape == shape:
+        q = data(<ndarray>p)
+    elif kind >= 0 and is_number(p):
+        chance = p
     else:
-        z = fresh(read_shape(shape, d), d, NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+        return numpy_ref.bernoulli(generator, shape, p, dtype)
+    t = twister(generator)
+    z = fresh(read_shape(shape, d), d, cnp.NPY_BOOL if kind == 2 else NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
     n, r = size(z), data(z)
     with generator.lock:
         with nogil:
-            for i in range(n):
-                if kind == 2:
-                    r[i] = fraction(bits) < limit
-                elif kind == 0:
-                    (<float *>r)[i] = fraction(bits) < limit
-                else:
-                    (<double *>r)[i] = fraction(bits) < limit
+            if kind == 2:
+                draw_flags(&t, chance, r, n)
+            elif kind == 0 and q != NULL:
+                draw_flags_of_each(&t, <float *>q, <float *>r, n)
+            elif kind == 0:
+                draw_flags(&t, chance, <float *>r, n)
+            elif q != NULL:
+                draw_flags_of_each(&t, <double *>q, <double *>r, n)
+            else:
+                draw_flags(&t, chance, <double *>r, n)
     return z
 
 
@@ -331,9 +357,10 @@ def dropout_backward(g, kept, p):
 
 def integers(generator, shape, low, high):
     cdef npy_intp d[MOST_DIMS]
-    cdef npy_intp n, i
-    cdef bitgen_t *bits = twister(generator)
-    cdef uint64_t upper, span = high - low
+    cdef npy_intp n, i, start = 0, count
+    cdef Twister t = twister(generator)
+    cdef uint32_t words[2 * PIECE]
+    cdef uint64_t span = high - low
     cdef int64_t first = low
     cdef uint32_t short_span = <uint32_t>span
     cdef bint long = span >= FEW
@@ -344,19 +371,20 @@ def integers(generator, shape, low, high):
     n = size(z)
     with generator.lock:
         with nogil:
-            for i in range(n):
-                upper = bits.next_uint32(bits.state)
-                if long:
-                    upper = (upper << 32 | bits.next_uint32(bits.state)) % span
-                else:
-                    upper = <uint32_t>upper % short_span
-                r[i] = <int64_t>(upper + <uint64_t>first)
+            while start < n:
+                count = min(<npy_intp>PIECE, n - start)
+                next_words(&t, words, 2 * count if long else count)
+                for i in range(count):
+                    r[start + i] = <int64_t>(((<uint64_t>words[2 * i] << 32 | words[2 * i + 1]) % span if long
+                                              else words[i] % short_span) + <uint64_t>first)
+                start += count
     return z
 
 
 def permutation(generator, npy_intp n):
-    cdef npy_intp i, k
-    cdef bitgen_t *bits = twister(generator)
+    cdef npy_intp i, k, start = 0, count
+    cdef Twister t = twister(generator)
+    cdef uint32_t words[PIECE]
     if not 0 <= n < <npy_intp>1 << 32:
         return numpy_ref.permutation(generator, n)
     cdef ndarray z = fresh(1, &n, cnp.NPY_INT64)
@@ -365,7 +393,11 @@ def permutation(generator, npy_intp n):
         with nogil:
             for i in range(n):
                 r[i] = i
-            for i in range(n - 1):
-                k = i + bits.next_uint32(bits.state) % <uint32_t>(n - i)
-                r[i], r[k] = r[k], r[i]
+            while start < n - 1:
+                count = min(<npy_intp>PIECE, n - 1 - start)
+                next_words(&t, words, count)
+                for i in range(start, start + count):
+                    k = i + words[i - start] % <uint32_t>(n - i)
+                    r[i], r[k] = r[k], r[i]
+                start += count
     return z
