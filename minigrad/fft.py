@@ -94,6 +94,8 @@ def several_dimensions(name, input, s, dim):
     tensor_argument(name, input)
     s = None if s is None else listed(s, "s", name)
     dims = None if dim is None else [dimension(d, input.ndim) for d in listed(dim, "dim", name)]
+    if dims and input.ndim == 0:
+        raise OutOfRangeError("MG-E301", f"{name}: Dimension specified as {dim} but tensor has no dimensions")
     if dims is not None and len(set(dims)) < len(dims):
         raise ArgumentError("MG-E302", "FFT dims must be unique", found=f"dim={tuple(dims)}")
     if s is not None:

@@ -7,6 +7,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.distributed import checkpoint
+from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
 from minigrad.distributed.optim import ZeroRedundancyOptimizer
 from tests.distributed.launch import ended, several, start
 
@@ -128,3 +129,12 @@ def test_a_checkpoint_with_a_part_is_not_loaded(tmp_path):
     with pytest.raises(RuntimeError, match="Missing key in checkpoint state_dict: last"):
         checkpoint.load(state, checkpoint_id=tmp_path)
     assert state["w"].tolist() == [0, 0] and state["more"] == [0]
+
+
+def test_hooks_refuse_what_is_no_bucket():
+    for hook, state in ((default_hooks.allreduce_hook, None), (default_hooks.fp16_compress_hook, None),
+                        (default_hooks.top_k_hook, default_hooks.TopK(0.5))):
+        with pytest.raises(TypeError, match="'bucket' must be GradBucket, not Tensor"):
+            hook(state, mg.ones(2))
+    with pytest.raises(TypeError, match="'state' must be TopK"):
+        default_hooks.top_k_hook(None, mg.ones(2))

@@ -80,7 +80,8 @@ def test_long_lines_in_float32():
 @pytest.mark.parametrize("call", [
     "fft(x, 0)", "fft(x, -2)", "fft(x, norm='no')", "fft(x, dim=3)", "rfft(c)", "ihfft(c)", "fftn(x, (2, 2), (0,))", "fftn(x, (1, 2, 3))", "fftn(x, dim=(0, 0))",
     "rfftn(x, dim=())", "irfftn(x, dim=())", "fft2(x[0])", "rfft2(c)", "irfft(x[:, :1])", "fft(x[:, :0])", "fft(3)", "fft(x, 2.5)", "fft(x, norm=1)", "fftn(x, (0, 2))",
-    "fftfreq(4, dtype=m.int64)", "fftshift(x, 5)", "fftshift(m.tensor(1))", "hfftn(x, dim=())", "fft(x[0, 0])"])
+    "fftfreq(4, dtype=m.int64)", "fftshift(x, 5)", "fftshift(m.tensor(1))", "hfftn(x, dim=())", "fft(x[0, 0])", "rfftn(x[0, 0], dim=0)",
+    "fftn(x[0, 0], dim=(-1,))"])
 def test_refusals(call):
     for m in (mg, torch):
         with pytest.raises((RuntimeError, TypeError, IndexError)):

@@ -8,9 +8,11 @@ Mirrors ``torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py``. `TopK`
 
 from typing import Any
 
+from minigrad._arguments import instance
 from minigrad.autograd.grad_mode import no_grad
 from minigrad.creation import empty_like, zeros_like
 from minigrad.distributed._collectives import all_gather, mean_of
+from minigrad.distributed._reducer import GradBucket
 from minigrad.distributed._work import WorkFuture
 from minigrad.distributed._world import get_world_size
 from minigrad.dtypes import float16
@@ -22,6 +24,9 @@ __all__ = ["TopK", "allreduce_hook", "fp16_compress_hook", "top_k_hook"]
 def allreduce_hook(process_group, bucket):
     """Return a future of the mean over the ranks. Mirrors ``default_hooks.allreduce_hook``.
 
+    Raises:
+        TypeError: `bucket` is no `GradBucket`. `DistributedDataParallel` makes them.
+
     >>> from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
     >>> mg.distributed.init_process_group()       # one rank, without mpiexec
     >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
@@ -31,11 +36,14 @@ def allreduce_hook(process_group, bucket):
     tensor([[1., 1.]])
     >>> mg.distributed.destroy_process_group()
     """
-    return mean_of(bucket.buffer(), process_group).get_future()
+    return mean_of(buffer_of(bucket, "allreduce_hook"), process_group).get_future()
 
 
 def fp16_compress_hook(process_group, bucket):
     """The same, sent as float16: half of the bytes, three digits. Mirrors ``default_hooks.fp16_compress_hook``.
+
+    Raises:
+        TypeError: `bucket` is no `GradBucket`.
 
     >>> from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
     >>> mg.distributed.init_process_group()       # one rank, without mpiexec
@@ -47,7 +55,7 @@ def fp16_compress_hook(process_group, bucket):
     >>> mg.distributed.destroy_process_group()
     """
     with no_grad():
-        small = bucket.buffer().to(float16)
+        small = buffer_of(bucket, "fp16_compress_hook").to(float16)
     return mean_of(small, process_group, half=True).get_future().then(lambda future: future.value().to(bucket.buffer().dtype))
 
 
@@ -82,6 +90,9 @@ def top_k_hook(state, bucket):
         state (TopK): what was left over.
         bucket (GradBucket): the gradients.
 
+    Raises:
+        TypeError: one of them is something else.
+
     >>> from minigrad.distributed.algorithms.ddp_comm_hooks import default_hooks
     >>> mg.distributed.init_process_group()       # one rank, without mpiexec
     >>> model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
@@ -92,7 +103,8 @@ def top_k_hook(state, bucket):
     >>> mg.distributed.destroy_process_group()
     """
     with no_grad():
-        whole = bucket.buffer() + state.left.get(bucket.index(), 0)
+        instance(state, TopK, "state", "top_k_hook")
+        whole = buffer_of(bucket, "top_k_hook") + state.left.get(bucket.index(), 0)
         count = max(1, int(state.share * whole.numel()))
         places = whole.abs().topk(count).indices
         values = whole[places]
@@ -113,3 +125,8 @@ def top_k_hook(state, bucket):
                 total.index_add_(0, where, what)
             return total / ranks
     return WorkFuture(lambda: all([work.is_completed() for work in works]), mean)
+
+
+def buffer_of(bucket, hook):
+    """The flat tensor of the gradients in a bucket; raise for anything else."""
+    return instance(bucket, GradBucket, "bucket", hook).buffer()
