@@ -179,6 +179,9 @@ sample("copy_", "cast", (2, 3), (2, 3), after=lambda x, y: (x, (y * 0 + 1).astyp
 sample("obeys_layout copy_with_layout", "of a transposed", (2, 3), (3, 2), after=lambda g, x: (g, x.T))
 sample("obeys_layout copy_with_layout", "of a strided", (2, 3), (4, 6), after=lambda g, x: (g, x[::2, ::2]))
 sample("obeys_layout copy_with_layout", "3-d permuted", (2, 3, 4), (4, 2, 3), after=lambda g, x: (g, x.transpose(1, 2, 0)))
+sample("obeys_layout copy_with_layout", "with one row", (3, 1, 4), (4, 3, 1), after=lambda g, x: (g, x.transpose(1, 2, 0)), dtypes=EVERY)
+sample("copy_with_layout", "of a permuted with gaps", (2, 3, 4), (4, 2, 6), after=lambda g, x: (g, x.transpose(1, 2, 0)[:, ::2]), dtypes=EVERY)
+sample("copy_with_layout", "of empty columns", (3, 0), (0, 3), after=lambda g, x: (g, x.T))
 
 # ---- creation, views ------------------------------------------------------------------------------------------
 for _shape in ((), (3,), (2, 0)):

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.broadcast cimport apart
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, row_major_copy
+from minigrad.kernels.cpu.pool cimport copied, fresh, fresh_any, gapless, new_like, row_major_copy, strided
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -47,10 +47,44 @@ def obeys_layout(g, x):
 
 
 def copy_with_layout(g, x):
-    if type(g) is ndarray and type(x) is ndarray and ndim(<ndarray>g) == ndim(<ndarray>x) \
-            and (is_contiguous(<ndarray>x) or ndim(<ndarray>x) == 1):
-        return copy_of(<ndarray>g)
-    return numpy_ref.copy_with_layout(g, x)
+    cdef ndarray a, z
+    cdef int order[MOST_DIMS]
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp s[MOST_DIMS]
+    cdef int i, n
+    if not of_numbers(g) or type(x) is not ndarray or ndim(<ndarray>g) != ndim(<ndarray>x):
+        return numpy_ref.copy_with_layout(g, x)
+    a, n = <ndarray>g, ndim(<ndarray>x)
+    if n < 2 or not same_dims(dims(a), dims(<ndarray>x), n) or is_contiguous(<ndarray>x) or not find_order(order, <ndarray>x):
+        return copy_of(a)
+    for i in range(n):          # the dimensions in the order that they have in memory
+        d[i], s[i] = dims(a)[order[i]], strides(a)[order[i]]
+    z = copied(a, n, d, s, data(a))
+    if z is None:
+        return numpy_ref.copy_with_layout(g, x)
+    for i in range(n):
+        s[order[i]] = strides(z)[i]
+    return strided(z, n, dims(a), s, data(z))
+
+
+cdef bint find_order(int *order, ndarray x) noexcept:
+    """Write the dimensions of x in the order of their strides, the largest first. False if x has gaps or overlaps."""
+    cdef npy_intp step = cnp.PyArray_ITEMSIZE(x)
+    cdef int i, k
+    for i in range(ndim(x)):
+        k = i
+        while k > 0 and strides(x)[order[k - 1]] < strides(x)[i]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = i
+    for i in range(ndim(x) - 1, -1, -1):
+        k = order[i]
+        if dims(x)[k] == 1:
+            continue
+        if strides(x)[k] != step:
+            return False
+        step *= dims(x)[k]
+    return True
 
 
 cdef bint fill(ndarray z, object value) except -1:
