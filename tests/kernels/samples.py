@@ -426,6 +426,20 @@ for _dim in range(3):
     sample("scatter_add", f"3-d {_dim}", (5, 4, 6), (3, 4, 4), dtypes=REAL, after=lambda x, y, d=_dim: (x, d, np.stack([ROWS, ROWS % 2, ROWS % 4])[:, :, :3] % 4, y))
     sample("index_select", f"3-d {_dim}", (5, 4, 6), dtypes=EVERY, after=lambda x, d=_dim: (x, d, ROWS[0]))
     sample("index_add", f"3-d {_dim}", (5, 4, 6), [(4, 4, 6), (5, 4, 6), (5, 4, 4)][_dim], dtypes=REAL, after=lambda x, y, d=_dim: (x, d, ROWS[0], y))
+LONG = np.stack([np.arange(11) * 7 % 11, np.arange(11) * 3 % 11])      # more than the elements of one turn of a loop
+_OUTSIDE = LONG.copy()
+_OUTSIDE[1, 10] = 11
+for _dim, _at in itertools.product((0, 1), (LONG, LONG.copy(order="F"), np.repeat(LONG, 2, 1)[:, ::2], _OUTSIDE)):
+    _at = _at.T if _dim == 0 else _at
+    sample("gather", f"long {_dim}", _at.shape, dtypes=EVERY, after=lambda x, d=_dim, at=_at: (x, d, at))
+    sample("scatter", f"long {_dim}", _at.shape, _at.shape, dtypes=EVERY, after=lambda x, y, d=_dim, at=_at: (x, d, at, y))
+    sample("scatter_add", f"long {_dim}", _at.shape, _at.shape, dtypes=REAL, after=lambda x, y, d=_dim, at=_at: (x, d, at, y))
+    sample("index", f"long {_dim}", (11, 11), dtypes=EVERY, after=lambda x, d=_dim, at=_at: (x, [None] * d + [at]))
+    for _accumulate in (False, True):
+        sample("index_put index_put_", f"long {_dim} {_accumulate}", (11, 11), (1, 1, 1), dtypes=REAL,
+               after=lambda x, y, d=_dim, at=_at, a=_accumulate: (x, [None] * d + [at], y, a))
+for _at in (np.array([4]), np.array([5]), np.array([], int)):
+    sample("index", "of empty rows", (5, 0), after=lambda x, at=_at: (x, [at]))
 sample("scatter_add", "crowd", (2, 3), (40, 3), dtypes=REAL, after=lambda x, y: (x, 0, np.zeros((40, 3), np.int64), y))
 sample("index_add", "crowd", (2, 3), (60, 3), dtypes=REAL, after=lambda x, y: (x, 0, np.zeros(60, np.int64), y))
 sample("index_put index_put_", "crowd", (2, 3), (60, 3), dtypes=REAL, after=lambda x, y: (x, [np.zeros(60, np.int64)], y, True))

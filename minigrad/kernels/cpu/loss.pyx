@@ -14,6 +14,19 @@ ctypedef fused real:
     float
     double
 
+cdef extern from *:
+    """
+    #include "simd.h"
+
+    /* Whether some t[i] is not in [0, n): then the sign of one of the two is set. Without branches it vectorises. */
+    MG_SIMD static int mg_some_outside(const int64_t *t, mg_size count, mg_size n) {
+        uint64_t signs = 0;
+        for (mg_size i = 0; i < count; i++) signs |= (uint64_t)t[i] | ((uint64_t)(n - 1) - (uint64_t)t[i]);
+        return signs >> 63;
+    }
+    """
+    bint some_outside "mg_some_outside"(const cnp.int64_t *, Py_ssize_t, Py_ssize_t) nogil
+
 cdef enum:
     NONE, MEAN, SUM
     BLOCK = 1024        # targets that are checked together
@@ -33,16 +46,13 @@ cdef bint fits(object target, int nd, const npy_intp *d, object weight, int kind
 
 def class_outside(target, Py_ssize_t n, Py_ssize_t ignore_index):
     cdef Py_ssize_t first = 0, last, count, i
-    cdef cnp.uint64_t signs
     cdef cnp.int64_t *t = indices(target)
     if t == NULL:
         return numpy_ref.class_outside(target, n, ignore_index)
     count = size(<ndarray>target)
     while first < count:
-        last, signs = min(first + <Py_ssize_t>BLOCK, count), 0
-        for i in range(first, last):        # the sign of one of the two is set if t[i] is outside; without branches it vectorises
-            signs |= <cnp.uint64_t>t[i] | (<cnp.uint64_t>(n - 1) - <cnp.uint64_t>t[i])
-        if signs >> 63:
+        last = min(first + <Py_ssize_t>BLOCK, count)
+        if some_outside(t + first, last - first, n):
             for i in range(first, last):
                 if not 0 <= t[i] < n and t[i] != ignore_index:
                     return t[i]
