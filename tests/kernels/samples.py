@@ -456,6 +456,9 @@ for _shape in ((2, 3), (2, 1), (3,), (), (1, 1)):
            after=lambda x, y, s=_shape: (x, np.arange(np.prod(s, dtype=int)).reshape(s) % 2 == 0, y))
 sample("masked_fill_", "large", (70, 90), (), dtypes=EVERY, after=lambda x, y: (x, np.arange(6300).reshape(70, 90) % 3 == 0, y))
 sample("masked_fill_", "strided", (8, 6), (), dtypes=EVERY, after=lambda x, y: (x[::2], np.arange(4)[:, None] > 1, y))
+for _shape, _count in (((), 1), ((7,), 3), ((70, 90), 2100), ((70, 90), 2099), ((4, 6), 99), ((0, 3), 0)):      # 2099: too few
+    sample("masked_scatter", f"{_shape} {_count}", _shape, (_count,), dtypes=EVERY,
+           after=lambda x, y: (x, np.asarray(np.arange(x.size).reshape(x.shape) % 3 == 0), y))
 sample("masked_scatter", "2-d", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: (x, np.array([True, False, True]), y))
 for _number, _at in enumerate(([[3, 1, 0, 1, 2, 3, 4, 3], None, [0, 0, 1, 2, 3, 4, 5]], [None, [3, 2, 1], None],
                                [None, None, [5, 1, 2, 3]], [[], None, [1]], [None, None, None], [None, [0, 4], None])):      # 4: out of range

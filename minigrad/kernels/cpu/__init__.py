@@ -18,7 +18,7 @@
     joining.pyx       cat
     indexing.pyx      gather, scatter and advanced indexing: one walk with any strides
     grid.pyx          the elements at the places of a grid, in runs
-    masking.pyx       storing a number where a mask is True
+    masking.pyx       storing a number, or the elements of an array, where a mask is True
     extrema.pyx       largest and smallest elements, and their positions
     scans.pyx         running sums and products
     ordering.pyx      sorting, flips
@@ -64,7 +64,7 @@ FILES = {
     "ordering": "argsort flip median nonzero topk",
     "grid": "take_grid",
     "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add",
-    "masking": "masked_fill_",
+    "masking": "masked_fill_ masked_scatter",
 }
 
 

@@ -9,6 +9,7 @@ Mirrors ``aten/src/ATen/native/{TensorAdvancedIndexing,TriangularOps}.cpp``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -213,7 +214,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor):
         raise DtypeError("MG-E203", "masked_scatter: expected self and source to have same dtypes but got "
                          f"{input.dtype.name} and {source.dtype.name}")
     shape = broadcast_shape([input._meta, mask._meta])
-    if not mask.is_meta and source.numel() < expand(mask, shape).sum().item():
+    few = source.numel() < math.prod(shape)
+    if few and not mask.is_meta and source.numel() < expand(mask, shape).sum().item():
         raise ShapeError("MG-E204", "masked_scatter: expected source to have an element for each True in the mask",
                          found=f"{source.numel()}")
     return MaskedScatter.op, (input, source, mask)
