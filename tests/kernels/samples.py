@@ -406,6 +406,8 @@ for _kind in ("any", "special"):
 sample("glu", "of nothing", (0, 4), dtypes=FLOATS, after=lambda x: (x, 1))
 sample("cat", "two", (2, 3), (2, 4), dtypes=EVERY, after=lambda x, y: ([x, y], 1))
 sample("cat", "three", (2, 3, 2), (1, 3, 2), (0, 3, 2), dtypes=EVERY, after=lambda x, y, z: ([x, y, z], 0))
+sample("cat", "large", (70, 40), (30, 40), dtypes=EVERY, after=lambda x, y: ([x, y], 0))
+sample("cat", "large, narrow", (900, 3), (900, 1), dtypes=EVERY, after=lambda x, y: ([x, y, y], 1))
 sample("stack", "two", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y: ([x, y], 2))
 for _shape, _dim in [((), 0), ((3,), 0), ((2, 3), 0), ((2, 3), 1), ((2, 0), 1)]:
     sample("stack", f"three {_shape} {_dim}", _shape, _shape, _shape, after=lambda x, y, z, d=_dim: ([x, y, z], d))

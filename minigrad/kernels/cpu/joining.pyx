@@ -9,6 +9,9 @@ from minigrad.kernels import numpy_ref
 
 cnp.import_array()
 
+cdef extern from "tile_copy.h":
+    bint copy_to_rows "mg_copy_to_rows"(int, const npy_intp *, char *, const char *, const npy_intp *, npy_intp) nogil
+
 
 def cat(xs, int dim):
     cdef list arrays = <list>xs if type(xs) is list else list(xs)
@@ -17,7 +20,7 @@ def cat(xs, int dim):
     cdef ndarray first = <ndarray?>arrays[0], x, z
     cdef npy_intp d[MOST_DIMS]
     cdef int i, n = ndim(first)
-    cdef npy_intp length = 0, inner = cnp.PyArray_ITEMSIZE(first), outer = 1, o, width, row
+    cdef npy_intp length = 0, item = cnp.PyArray_ITEMSIZE(first), inner = item, outer = 1, o, width, row
     cdef bint dense = True
     cdef char *p
     cdef char *q
@@ -47,12 +50,16 @@ def cat(xs, int dim):
     for y in arrays:
         x = <ndarray>y
         width = dims(x)[dim] * inner
-        if dense:
+        if dense and width == item:         # a call of memcpy for each number would take longer
+            walk(1, &outer, p, &row, data(x), &item, item)
+        elif dense:
             q = data(x)
             for o in range(outer):
                 memcpy(p + o * row, q + o * width, width)
         elif size(x) <= SMALL:
-            walk(n, dims(x), p, strides(z), data(x), strides(x), cnp.PyArray_ITEMSIZE(x))
+            walk(n, dims(x), p, strides(z), data(x), strides(x), item)
+        elif outer == 1 and copy_to_rows(n, dims(x), p, data(x), strides(x), item):
+            pass
         else:
             d[dim] = dims(x)[dim]
             copy_into(strided(z, n, d, strides(z), p), x)

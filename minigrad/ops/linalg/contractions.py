@@ -37,7 +37,10 @@ class Cross(Linear):
     """z = x × y along dim: z[0] = x[1] y[2] - x[2] y[1] and so on"""
 
     def forward(k, x, y, dim):
-        return k.sub(k.mul(rotate(k, x, dim, 1), rotate(k, y, dim, 2)), k.mul(rotate(k, x, dim, 2), rotate(k, y, dim, 1)))
+        x, y = k.transpose(x, 0, dim), k.transpose(y, 0, dim)
+        x, y = k.cat([x, x], 0), k.cat([y, y], 0)
+        z = k.sub(k.mul(three(k, x, 1), three(k, y, 2)), k.mul(three(k, x, 2), three(k, y, 1)))
+        return k.copy(k.transpose(z, 0, dim)) if dim else z
 
     def vjp_x(g, y, dim):
         return call(Cross.op, (conj(y), g, dim))
@@ -46,9 +49,9 @@ class Cross(Linear):
         return call(Cross.op, (g, conj(x), dim))
 
 
-def rotate(k, x, dim, start):
-    """Return the three elements of x along `dim` in the order start, start + 1, start + 2 (mod 3)."""
-    return k.cat([k.slice(x, dim, start, 3, 1), k.slice(x, dim, 0, start, 1)], dim)
+def three(k, x, start):
+    """Return the three elements of x from `start` on. If x has a vector twice, these are its elements 1 2 0, or 2 0 1."""
+    return k.slice(x, 0, start, start + 3, 1)
 
 
 # ---- public functions -------------------------------------------------------------------------------------
