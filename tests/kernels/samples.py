@@ -9,6 +9,7 @@ if they write to them. A layout is an arrangement in memory: see `laid_out`.
 import itertools
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from minigrad.kernels import resampling
 from minigrad.random._stream import RandomStream
@@ -232,6 +233,8 @@ for _part in [((1,), (2, 2), (1, 2), 1), ((1,), (3,), (2,), 0), ((1,), (), (), 5
     sample("as_strided_add", f"{_part}", _part[1], dtypes=("float32", "int64"), after=lambda y, p=_part: (y, (6,), *p))
 sample("as_strided", "plain", (6,), dtypes=("float32",), after=lambda x: (x, (1,), (2, 2), (1, 2), 1))
 sample("as_strided_scatter", "plain", (6,), (2, 2), dtypes=("float32",), after=lambda x, y: (x, y, (1,), (2, 2), (1, 2), 1))
+for _strides in ((1, 1, 1), (4, 1, 2), (2, 4, 0), (0, 0, 0)):
+    sample("as_strided_add", f"windows {_strides}", (3, 4, 5), dtypes=(*REAL, *COMPLEX), after=lambda y, s=_strides: (y, (4, 8), (8, 1), y.shape, s, 3))
 sample("as_strided_add", "overlapping", (2, 2), dtypes=("float32",), after=lambda y: (y, (6,), (1,), (2, 2), (1, 1), 1))
 for _shape in ((2, 2), (6,), (), (0, 3), (3, 4)):
     sample("resize", f"{_shape}", (2, 3), dtypes=("float32", "int64"), after=lambda x, s=_shape: (x, s))
@@ -269,6 +272,12 @@ for _shape in ((3, 0), (0,)):
     sample("mean", f"of nothing {_shape}", _shape, dtypes=FLOATS, after=lambda x: (x, (x.ndim - 1,), False))
     sample("var", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), 1, False))
     sample("logsumexp", f"of nothing {_shape}", _shape, after=lambda x: (x, (x.ndim - 1,), False))
+for _dim in range(3):       # windows; the dimensions in another order; with gaps
+    sample("sum mean", f"windows {_dim}", (3, 4, 20), dtypes=FLOATS, after=lambda x, d=_dim: (sliding_window_view(x, 3, d), (3,), False))
+    sample("sum mean", f"permuted {_dim}", (4, 9, 10), dtypes=FLOATS, after=lambda x, d=_dim: (x.transpose(1, 2, 0), (d,), True))
+    sample("sum mean", f"gaps {_dim}", (70, 5, 20), dtypes=FLOATS, after=lambda x, d=_dim: (x[:, 1:4, ::-1][..., 2:13], (d,), False))
+    sample("sum mean", f"more gaps {_dim}", (70, 5, 20), dtypes=FLOATS, after=lambda x, d=_dim: (x[::-1, :, 2:13], (d,), False))
+sample("sum", "windows of a long row", (1200,), dtypes=FLOATS, after=lambda x: (sliding_window_view(x, 100), (1,), False))
 sample("sum", "0-d", (), after=lambda x: (x, (), False))
 sample("mean", "0-d", (), after=lambda x: (x, (), False))
 DTYPES["sum"], DTYPES["mean"] = (*REAL, *COMPLEX), (*FLOATS, *COMPLEX)

@@ -73,7 +73,7 @@ int main(void) {
     if (mg_max_planes_f32(x, maxima, where, 8, plane, kernel, windows, places) < 0) return 1;
     PRINT(maxima) PRINT(where)
     float sums[19];
-    mg_sum_columns_f32(x, sums, 40, 19);
+    mg_sum_columns_f32(x, sums, 19, 40, 19);
     PRINT(sums)
     float rows[40], total;
     mg_sum_rows_f32(x, rows, 40, 19);

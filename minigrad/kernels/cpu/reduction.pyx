@@ -1,5 +1,8 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
-"""Sums, recurrences, softmax and layer normalisation over contiguous memory. The loops over rows are in rows.h."""
+"""Sums, recurrences, softmax and layer normalisation over contiguous memory. The loops over rows are in rows.h.
+
+Only the sum over one dimension also reads rows apart from each other, or overlapping ones, where they are.
+"""
 
 from libc.stdlib cimport calloc, free
 
@@ -13,11 +16,12 @@ cnp.import_array()
 cdef extern from "rows.h" nogil:
     void sum_rows_f32 "mg_run_sum_rows_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
     void sum_rows_f64 "mg_run_sum_rows_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, int)
-    void sum_columns_f32 "mg_sum_columns_f32"(const float *, float *, Py_ssize_t, Py_ssize_t)
-    void sum_columns_f64 "mg_sum_columns_f64"(const double *, double *, Py_ssize_t, Py_ssize_t)
+    void sum_columns_f32 "mg_sum_columns_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    void sum_columns_f64 "mg_sum_columns_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void recurrence_f32 "mg_recurrence_f32"(const float *, const float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void recurrence_f64 "mg_recurrence_f64"(const double *, const double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     int MG_PARALLEL
+    int MG_TILE
     void softmax_f32 "mg_run_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
     void softmax_f64 "mg_run_softmax_f64"(const double *, double *, Py_ssize_t, Py_ssize_t, int)
     void log_softmax_f32 "mg_run_log_softmax_f32"(const float *, float *, Py_ssize_t, Py_ssize_t, int)
@@ -63,6 +67,9 @@ cdef extern from "reductions.h" nogil:
     const mg_reduction mg_prod_loops[2]
     const mg_reduction mg_logsumexp_loops[2]
     void sum_whole "mg_sum_whole"(const cnp.int64_t *, cnp.int64_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+
+cdef enum:
+    SHORT = 8       # shorter rows are not worth a call for each
 
 ctypedef fused real:
     float
@@ -127,9 +134,9 @@ cdef void sum_block(const real *x, real *z, Py_ssize_t outer, Py_ssize_t n, Py_s
         return
     for o in range(outer):
         if real is float:
-            sum_columns_f32(x + o * n * inner, z + o * inner, n, inner)
+            sum_columns_f32(x + o * n * inner, z + o * inner, inner, n, inner)
         else:
-            sum_columns_f64(x + o * n * inner, z + o * inner, n, inner)
+            sum_columns_f64(x + o * n * inner, z + o * inner, inner, n, inner)
 
 
 cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t n, Py_ssize_t inner) noexcept nogil:
@@ -189,7 +196,8 @@ cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
     if not is_real(x):
         return None
     if divide(<ndarray>x, reduced, keepdim, g):
-        return sum_of(x, g)
+        z = sum_of_rows_apart(<ndarray>x, <tuple>reduced, g)
+        return sum_of(x, g) if z is None else z
     z = sum_of_planes(<ndarray>x, reduced, keepdim, g)
     if z is not None:
         return z
@@ -197,6 +205,57 @@ cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
     z = None if rows is None else sum_of(rows, g)
     give_back(rows, x)
     return z
+
+
+cdef object sum_of_rows_apart(ndarray x, tuple reduced, Reduction *g):
+    """The sum over one dimension of an array with gaps or overlaps, such as windows, if the last of the other dimensions has none.
+
+    We read the rows where they are. `sum_of` would copy x: for windows that takes most of the time. None if x is not like that.
+    """
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp s[MOST_DIMS]
+    cdef npy_intp item = cnp.PyArray_ITEMSIZE(x), step, inner
+    cdef int i, dim = reduced[0], n = 0
+    cdef ndarray z
+    cdef char *p
+    cdef char *r
+    if len(reduced) > 1 or by_rows(x) or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or strides(x)[dim] % item:
+        return None
+    for i in range(ndim(x)):
+        if i == dim:
+            continue
+        if n and s[n - 1] == dims(x)[i] * strides(x)[i]:        # two dimensions in one line
+            d[n - 1] *= dims(x)[i]
+            s[n - 1] = strides(x)[i]
+        else:
+            d[n], s[n] = dims(x)[i], strides(x)[i]
+            n += 1
+    if n == 0 or s[n - 1] != item or d[n - 1] < SHORT:
+        return None
+    z = fresh(g.nd, g.dims, typenum(x))
+    if size(z):
+        step, inner, p, r = strides(x)[dim] // item, d[n - 1], data(x), data(z)
+        with nogil:
+            sum_apart(typenum(x), n - 1, d, s, p, r, step, g.n, inner)
+    return z
+
+
+cdef char *sum_apart(int type_, int nd, const npy_intp *d, const npy_intp *s, const char *x, char *z, Py_ssize_t step, Py_ssize_t n,
+                     Py_ssize_t inner) noexcept nogil:
+    """Write the sums of n rows of `inner` numbers, from each place of the `nd` dimensions on, to z; return the end of them."""
+    cdef npy_intp i = 0, width
+    if nd:
+        for i in range(d[0]):
+            z = sum_apart(type_, nd - 1, d + 1, s + 1, x + i * s[0], z, step, n, inner)
+        return z
+    while i < inner:        # so many sums stay in the cache while rows are added
+        width = min(inner - i, <npy_intp>MG_TILE)
+        if type_ == NPY_FLOAT32:
+            sum_columns_f32(<const float *>x + i, <float *>z + i, step, n, width)
+        else:
+            sum_columns_f64(<const double *>x + i, <double *>z + i, step, n, width)
+        i += width
+    return z + inner * (sizeof(float) if type_ == NPY_FLOAT32 else sizeof(double))
 
 
 cdef object sum_of_planes(ndarray x, object reduced, bint keepdim, Reduction *g):

@@ -26,16 +26,16 @@
 #endif
 #define MG_ALL(...) { MG_SIMD_LOOP for (mg_size i = 0; i < n; i++) { __VA_ARGS__; } }
 
-/* to[i] += Σ of `count` rows at distances of `inner`: four rows together, so that `to` is read and written less often. */
-#define MG_ADD_ROWS(T, to, rows, count, width)                                                     \
+/* to[i] += Σ of `count` rows at distances of `step`: four rows together, so that `to` is read and written less often. */
+#define MG_ADD_ROWS(T, to, rows, step, count, width)                                                     \
     {                                                                                              \
         const T *a = rows;                                                                         \
         mg_size left = count;                                                                      \
-        for (; left >= 4; left -= 4, a += 4 * inner) {                                             \
-            const T *b = a + inner, *c = b + inner, *d = c + inner;                                \
+        for (; left >= 4; left -= 4, a += 4 * step) {                                              \
+            const T *b = a + step, *c = b + step, *d = c + step;                                   \
             MG_SIMD_LOOP for (mg_size i = 0; i < width; i++) to[i] += (a[i] + b[i]) + (c[i] + d[i]); \
         }                                                                                          \
-        for (; left > 0; left--, a += inner) MG_SIMD_LOOP for (mg_size i = 0; i < width; i++) to[i] += a[i]; \
+        for (; left > 0; left--, a += step) MG_SIMD_LOOP for (mg_size i = 0; i < width; i++) to[i] += a[i]; \
     }
 
 /* A part of a row in the backward of layer normalisation, where h is the last argument: its two sums, and dw and db. */
@@ -129,12 +129,12 @@ MG_FOUR_SUMS(double, f64)
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
-    /* z = Σ of the n rows of x, each of `inner` numbers */                                        \
-    MG_SIMD static void mg_sum_columns_##suffix(const T *x, T *z, mg_size n, mg_size inner) {      \
-        if (inner <= MG_NARROW && n > 2 * MG_FEW_ROWS) {                                           \
+    /* z = Σ of the n rows of x, each of `inner` numbers, at distances of `step`. Rows may overlap. */ \
+    MG_SIMD static void mg_sum_columns_##suffix(const T *x, T *z, mg_size step, mg_size n, mg_size inner) { \
+        if (inner <= MG_NARROW && step == inner && n > 2 * MG_FEW_ROWS) {                          \
             const mg_size some = MG_FEW_ROWS / inner, left = n % some;      /* so many rows as one row */ \
             T wide[MG_FEW_ROWS];                                                                   \
-            mg_sum_columns_##suffix(x, wide, n / some, some * inner);                              \
+            mg_sum_columns_##suffix(x, wide, some * inner, n / some, some * inner);                \
             for (mg_size i = 0; i < inner; i++) {                                                  \
                 double total = 0;                                                                  \
                 for (mg_size k = 0; k < some; k++) total += wide[k * inner + i];                   \
@@ -145,7 +145,7 @@ MG_FOUR_SUMS(double, f64)
         }                                                                                          \
         if (n <= MG_FEW_ROWS) {                                                                    \
             for (mg_size i = 0; i < inner; i++) z[i] = 0;                                          \
-            MG_ADD_ROWS(T, z, x, n, inner)                                                         \
+            MG_ADD_ROWS(T, z, x, step, n, inner)                                                   \
             return;                                                                                \
         }                                                                                          \
         for (mg_size at = 0; at < inner; at += MG_TILE) {                                          \
@@ -156,7 +156,7 @@ MG_FOUR_SUMS(double, f64)
             for (mg_size r = 0; r < n; r += MG_FEW_ROWS) {                                         \
                 const mg_size end = r + MG_FEW_ROWS < n ? r + MG_FEW_ROWS : n;                     \
                 for (mg_size i = 0; i < width; i++) part[i] = 0;                                   \
-                MG_ADD_ROWS(T, part, x + r * inner + at, end - r, width)                           \
+                MG_ADD_ROWS(T, part, x + r * step + at, step, end - r, width)                      \
                 for (mg_size i = 0; i < width; i++) totals[i] += part[i];                          \
             }                                                                                      \
             for (mg_size i = 0; i < width; i++) z[at + i] = (T)totals[i];                          \

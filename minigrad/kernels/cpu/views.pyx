@@ -8,10 +8,14 @@ from libc.string cimport memset
 
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.layout cimport copy_of, overwrite, write
-from minigrad.kernels.cpu.pool cimport fresh, recycle, strided
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, recycle, strided
 from minigrad.kernels import numpy_ref
 
 cnp.import_array()
+
+ctypedef fused real:
+    float
+    double
 
 
 def view(x, shape):
@@ -380,9 +384,48 @@ def as_strided_add(y, base_shape, base_strides, shape, strides, offset):
     cdef ndarray z
     cdef npy_intp d[MOST_DIMS]
     if of_numbers(y):
-        z = <ndarray>zeros(read_shape(base_shape, d), d, typenum(<ndarray>y), 0)
-        if find_part(&part, z, base_strides, shape, strides, offset) and distinct(&part, cnp.PyArray_ITEMSIZE(z)) \
-                and ndim(<ndarray>y) == part.ndim and same_dims(dims(<ndarray>y), part.dims, part.ndim):
-            write_part(z, &part, y)
-            return z
+        z = fresh_any(read_shape(base_shape, d), d, typenum(<ndarray>y))
+        memset(data(z), 0, size(z) * cnp.PyArray_ITEMSIZE(z))
+        if find_part(&part, z, base_strides, shape, strides, offset) and ndim(<ndarray>y) == part.ndim \
+                and same_dims(dims(<ndarray>y), part.dims, part.ndim):
+            if distinct(&part, cnp.PyArray_ITEMSIZE(z)):
+                write_part(z, &part, y)
+                return z
+            if is_real(y) and has_flags(<ndarray>y, cnp.NPY_ARRAY_ALIGNED):
+                add_part(z, &part, <ndarray>y)
+                return z
     return numpy_ref.as_strided_add(y, base_shape, base_strides, shape, strides, offset)
+
+
+cdef void add_part(ndarray z, const Part *part, ndarray y) noexcept:
+    """Add y to the part of z. The inner loop is over neighbours in z: over the longest dimension of the smallest stride."""
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp to[MOST_DIMS]
+    cdef npy_intp source[MOST_DIMS]
+    cdef int i, k
+    for i in range(part.ndim):
+        k = i
+        while k > 0 and (to[k - 1] < part.strides[i] or (to[k - 1] == part.strides[i] and d[k - 1] > part.dims[i])):
+            d[k], to[k], source[k] = d[k - 1], to[k - 1], source[k - 1]
+            k -= 1
+        d[k], to[k], source[k] = part.dims[i], part.strides[i], strides(y)[i]
+    cdef char *p = data(z) + part.start
+    cdef char *q = data(y)
+    with nogil:
+        if typenum(y) == NPY_FLOAT32:
+            add_rows(part.ndim, d, <float *>p, to, <const float *>q, source)
+        else:
+            add_rows(part.ndim, d, <double *>p, to, <const double *>q, source)
+
+
+cdef void add_rows(int nd, const npy_intp *d, real *z, const npy_intp *to, const real *y, const npy_intp *source) noexcept nogil:
+    cdef npy_intp i, item = sizeof(real)
+    if nd > 1:
+        for i in range(d[0]):
+            add_rows(nd - 1, d + 1, <real *>(<char *>z + i * to[0]), to + 1, <const real *>(<const char *>y + i * source[0]), source + 1)
+    elif to[0] == item and source[0] == item:
+        for i in range(d[0]):
+            z[i] += y[i]
+    else:
+        for i in range(d[0]):
+            (<real *>(<char *>z + i * to[0]))[0] += (<const real *>(<const char *>y + i * source[0]))[0]
