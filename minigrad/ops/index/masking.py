@@ -25,7 +25,7 @@ from minigrad.ops.base.rule import BOOL, Elementwise, Linear, Op, op, variant
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import IndexPutMask, linear_together
 from minigrad.ops.shape.cat_split import cat
-from minigrad.ops.shape.views import expand, reshape
+from minigrad.ops.shape.views import expand, reshape, reshape_array
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -117,17 +117,12 @@ class MaskedSelect(Linear):
         if x.shape != mask.shape:
             shape = np.broadcast_shapes(tuple(x.shape), tuple(mask.shape))
             x, mask = k.expand(x, shape), k.expand(mask, shape)
-        places = k.nonzero(flatten_array(k, mask))
-        return k.index_select(flatten_array(k, x), 0, k.select(places, 1, 0))
+        places = k.nonzero(reshape_array(k, mask, (mask.size,)))
+        return k.index_select(reshape_array(k, x, (x.size,)), 0, k.select(places, 1, 0))
 
     def vjp_x(g, x, mask):
         shape = broadcast_shape([x._meta, mask._meta])
         return call(MaskedScatter.op, (g.new_zeros(shape), g, expand(mask, shape)))
-
-
-def flatten_array(k, x):
-    """The array x as a vector."""
-    return k.view(x if k.contiguous(x) else k.copy(x), (x.size,))
 
 
 @op("tril")

@@ -21,12 +21,11 @@ from minigrad.ops.base.rule import INT64, Linear, Op, op
 from minigrad.ops.elementwise.rounding import remainder
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather, linear_together, scatter_add, scatter_operands, slices
-from minigrad.ops.index.masking import flatten_array
 from minigrad.ops.index.scattering import scatter
 from minigrad.ops.scan.scans import Cumsum, after, before, recurrence
 from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.reshaping import flatten
-from minigrad.ops.shape.views import expand, reshape
+from minigrad.ops.shape.views import expand, reshape, reshape_array
 from minigrad.ops.sort.sorting import argsort
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Take(Linear):
     inputs = 1
 
     def forward(k, x, index):
-        return k.index(flatten_array(k, x), [index])
+        return k.index(reshape_array(k, x, (x.size,)), [index])
 
     def vjp_x(g, x_shape, index):
         return call(Put.op, (g.new_zeros(x_shape), g, index, True))
@@ -55,7 +54,8 @@ class Put(Linear):
     torch_names = {"x": "self", "y": "source"}
 
     def forward(k, x, y, index, accumulate):
-        z = k.index_put(flatten_array(k, x), [flatten_array(k, index)], flatten_array(k, y), accumulate)
+        flat, index, y = [reshape_array(k, a, (a.size,)) for a in (x, index, y)]
+        z = k.index_put(flat, [index], y, accumulate)
         return k.view(z, tuple(x.shape))
 
     def vjp_x(g, y_shape, index, accumulate):

@@ -9,6 +9,7 @@ Mirrors ``aten/src/ATen/native/Embedding.cpp``. Read next: ``nn/functional/_embe
 
 from minigrad._core.record.apply import call
 from minigrad.ops.base.rule import Linear, op
+from minigrad.ops.shape.views import reshape_array
 
 __all__: list[str] = []
 
@@ -37,7 +38,7 @@ class EmbeddingBackward(Linear):
     def forward(k, x, index, factor, rows):
         if factor is not None:
             x = k.where(k.eq(factor, 0), k.full((), 0, x.dtype), k.mul(x, factor))      # 0 even if x is infinite
-        x = k.view(k.copy(x) if not k.contiguous(x) else x, (index.size, x.shape[-1]))
+        x = reshape_array(k, x, (index.size, x.shape[-1]))
         return k.index_add(k.full((rows, x.shape[-1]), 0, x.dtype), 0, k.view(index, (index.size,)), x)
 
     def vjp_x(g, index, factor):

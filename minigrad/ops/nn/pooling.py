@@ -22,7 +22,7 @@ from minigrad.kernels import resampling
 from minigrad.ops.base.arguments import flag, integer, tensor_argument, truth
 from minigrad.ops.base.rule import INT64, Linear, Op, op, variant
 from minigrad.ops.nn.convolution_checks import check_image_dims, sizes
-from minigrad.ops.shape.views import squeeze, unsqueeze
+from minigrad.ops.shape.views import reshape_array, squeeze, unsqueeze
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ class MaxUnpool2d(Linear):
     def forward(k, x, indices, shape, n):
         lead, size = math.prod(x.shape[:-n]), math.prod(x.shape[-n:])
         z = k.full((lead, math.prod(shape[-n:])), 0, x.dtype)
-        z = k.scatter(z, 1, k.view(k.copy(indices), (lead, size)), k.view(k.copy(x), (lead, size)))
+        z = k.scatter(z, 1, reshape_array(k, indices, (lead, size)), reshape_array(k, x, (lead, size)))
         return k.view(z, shape)
 
     def vjp_x(g, indices, n):

@@ -19,6 +19,7 @@ from minigrad.errors import AutogradNotImplementedError, OutOfRangeError, ShapeE
 from minigrad.kernels.resampling import window_count
 from minigrad.ops.base.arguments import integer, tensor_argument
 from minigrad.ops.base.rule import Linear, op
+from minigrad.ops.shape.views import reshape_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +65,7 @@ class PixelShuffle(Linear):
     def forward(k, x, r):
         *lead, c, h, w = x.shape
         n = len(lead)
-        parts = k.permute(k.view(k.copy(x), (*lead, c // (r * r), r, r, h, w)), (*range(n), n, n + 3, n + 1, n + 4, n + 2))
+        parts = k.permute(reshape_array(k, x, (*lead, c // (r * r), r, r, h, w)), (*range(n), n, n + 3, n + 1, n + 4, n + 2))
         return k.view(k.copy(parts), (*lead, c // (r * r), h * r, w * r))
 
     def vjp_x(g, r):
@@ -81,7 +82,7 @@ class PixelUnshuffle(Linear):
     def forward(k, x, r):
         *lead, c, h, w = x.shape
         n = len(lead)
-        parts = k.permute(k.view(k.copy(x), (*lead, c, h // r, r, w // r, r)), (*range(n), n, n + 2, n + 4, n + 1, n + 3))
+        parts = k.permute(reshape_array(k, x, (*lead, c, h // r, r, w // r, r)), (*range(n), n, n + 2, n + 4, n + 1, n + 3))
         return k.view(k.copy(parts), (*lead, c * r * r, h // r, w // r))
 
     def vjp_x(g, r):
@@ -97,7 +98,7 @@ class ChannelShuffle(Linear):
 
     def forward(k, x, groups):
         n, channels, *rest = x.shape
-        parts = k.view(k.copy(x), (n, groups, channels // groups, *rest))
+        parts = reshape_array(k, x, (n, groups, channels // groups, *rest))
         return k.view(k.copy(k.permute(parts, (0, 2, 1, *range(3, parts.ndim)))), x.shape)
 
     def vjp_x(g, x_shape, groups):

@@ -26,7 +26,7 @@ from minigrad.ops.shape.cat_split import narrow
 from minigrad.ops.shape.clone_cast import cast, clone
 from minigrad.ops.shape.formats import contiguous_format
 from minigrad.ops.shape.reshaping import flatten
-from minigrad.ops.shape.views import as_shape, expand, unsqueeze, view
+from minigrad.ops.shape.views import as_shape, expand, reshape_array, unsqueeze, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ class Roll(Linear):
     def forward(k, x, shifts, dims):
         if dims or not shifts:
             return roll_array(k, x, shifts, dims)
-        return k.view(roll_array(k, k.view(x if k.contiguous(x) else k.copy(x), (x.size,)), shifts, (0,)), x.shape)
+        return k.view(roll_array(k, reshape_array(k, x, (x.size,)), shifts, (0,)), x.shape)
 
     def vjp_x(g, shifts, dims):
         return call(Roll.op, (g, tuple([-shift for shift in shifts]), dims))
@@ -78,14 +78,15 @@ class Rot90(Linear):
     torch_names = {"x": "self", "turns": "k"}
 
     def forward(k, x, turns, dims):
-        order = list(range(x.ndim))
-        order[dims[0]], order[dims[1]] = order[dims[1]], order[dims[0]]
         way = turns % 4
         if way == 0:
             return k.copy(x)
         if way == 2:
             return k.flip(x, dims)
-        return k.copy(k.permute(k.flip(x, (dims[1],)), order) if way == 1 else k.flip(k.permute(x, order), (dims[1],)))
+        turned = k.transpose(x, *dims)
+        if k.contiguous(turned):
+            return k.flip(turned, (dims[way == 3],))
+        return k.transpose(k.flip(x, (dims[way == 1],)), *dims)     # by columns, as PyTorch's result
 
     def vjp_x(g, turns, dims):
         return call(Rot90.op, (g, -turns, dims))
@@ -102,16 +103,20 @@ class Repeat(Linear):
             apart += [1, n]
             wide += [times, n]
             whole.append(times * n)
-        z = k.copy(k.expand(k.view(k.copy(x), tuple(apart)), tuple(wide)))
+        z = k.copy(k.expand(reshape_array(k, x, tuple(apart)), tuple(wide)))
         return k.view(z, tuple(whole))
 
     def vjp_x(g, x_shape, repeats):
         lead = len(repeats) - len(x_shape)
         apart, copies = [], []
         for i, times in enumerate(repeats):
-            copies.append(len(apart))
-            apart += [times] if i < lead else [times, x_shape[i - lead]]
-        return total(g.reshape(tuple(apart)), tuple(copies)) if apart else g
+            if times != 1:      # the sum over fewer dimensions takes less time
+                copies.append(len(apart))
+                apart.append(times)
+            if i >= lead:
+                apart.append(x_shape[i - lead])
+        g = g.reshape(tuple(apart))
+        return total(g, tuple(copies)) if copies else g
 
 
 # ---- public functions -------------------------------------------------------------------------------------

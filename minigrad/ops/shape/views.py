@@ -275,6 +275,11 @@ def reshape_to(x: TensorBase, shape: tuple):
     return call(UNSAFE_VIEW, (copy, shape))
 
 
+def reshape_array(k, x, shape):
+    """Return the array x in another shape: a view of it, or of a copy if x is not row-major."""
+    return k.view(x if k.contiguous(x) else k.copy(x), shape)
+
+
 def reshape_temporary(x, shape):
     """`x`, which the user cannot see and which is row-major, in another shape: the result is no view, as if an op had made it."""
     return call(UNSAFE_VIEW, (x, shape))
