@@ -52,14 +52,14 @@ def triangle(function, row, col, offset, dtype, device, upper):
     offset = min(max(integer(offset, "offset", function), -rows), columns)      # further away, the triangle is the same
     kind = int64 if dtype is None else as_dtype(dtype)
     try:
-        row_numbers = np.indices((rows,))[0]        # refuses a number of rows that no array has
-        diagonal = np.clip(row_numbers + (offset if upper else offset + 1), 0, columns)
+        row_numbers = np.arange(rows)       # refuses a number of rows that no array has
+        diagonal = np.minimum(np.maximum(row_numbers + (offset if upper else offset + 1), 0), columns)
         first, last = (diagonal, columns) if upper else (0, diagonal)
         counts = last - first
-        ends = np.cumsum(counts)
+        ends = counts.cumsum()
         indices = np.empty((2, ends[-1] if rows else 0), kind.numpy)
-        indices[0] = np.repeat(row_numbers, counts)
-        indices[1] = np.arange(indices.shape[1]) - np.repeat(ends - last, counts)
+        indices[0] = row_numbers.repeat(counts)
+        indices[1] = np.arange(indices.shape[1]) - (ends - last).repeat(counts)
         return new_leaf(indices, device, False)
     except (ValueError, MemoryError) as error:
         raise translate_kernel_error(function, error) from None

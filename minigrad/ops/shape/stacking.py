@@ -394,7 +394,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     count = math.comb(total, r)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     try:
-        rows = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.int64, count * r)
+        if r == 2:
+            columns = np.triu_indices(n, 0 if with_replacement else 1)
+        else:
+            rows = np.fromiter(itertools.chain.from_iterable(choose(range(n), r)), np.int64, count * r)
+            columns = rows.reshape(count, r).T.copy()
     except (ValueError, MemoryError, OverflowError) as error:
         raise translate_kernel_error("combinations", error) from None
-    return stack([index_select(input, 0, input.new_tensor(column, dtype=INT64)) for column in rows.reshape(count, r).T.copy()], 1)
+    return stack([index_select(input, 0, input.new_tensor(column, dtype=INT64)) for column in columns], 1)

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from minigrad._core.graph.metadata import named_dtype
 from minigrad._core.record.apply import call
 from minigrad._core.surface.variable import new_tensor
@@ -26,6 +28,7 @@ from minigrad.ops.index.indexing import scatter_add
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.clone_cast import cast
 from minigrad.ops.shape.reshaping import flatten
+from minigrad.ops.shape.views import reshape_array
 from minigrad.ops.sort.unique import Undifferentiated
 
 if TYPE_CHECKING:
@@ -51,8 +54,9 @@ class OneHot(Op):
     differentiable = False
 
     def forward(k, x, classes):
-        zeros = k.full((*x.shape, classes), 0, x.dtype)
-        return k.scatter(zeros, x.ndim, k.unsqueeze(x, x.ndim), k.full((), 1, x.dtype))
+        z = k.full((x.size, classes), 0, x.dtype)
+        k.index_put_(z, [k.from_host(np.arange(x.size), False), reshape_array(k, x, (x.size,))], k.full((), 1, x.dtype), False)
+        return k.view(z, (*x.shape, classes))
 
 
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
