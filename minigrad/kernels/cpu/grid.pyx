@@ -60,7 +60,7 @@ cdef npy_intp find_runs(Run *runs, const npy_intp *at, npy_intp n) noexcept nogi
     return count
 
 
-def take_grid(x, places):
+cpdef object take_grid(object x, object places):
     cdef const npy_intp *at[MOST_DIMS]
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp i, n, count

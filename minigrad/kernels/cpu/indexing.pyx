@@ -22,6 +22,7 @@ from libc.string cimport memcpy
 
 from minigrad.kernels.cpu.broadcast cimport apart
 from minigrad.kernels.cpu.common cimport *
+from minigrad.kernels.cpu.grid cimport take_grid
 from minigrad.kernels.cpu.layout cimport copy_of
 from minigrad.kernels.cpu.pool cimport fresh_any
 from minigrad.kernels import numpy_ref
@@ -470,8 +471,21 @@ cdef object at_dim(int dim, object index):
     return [None] * dim + [index] if dim >= 0 and is_index(index) and ndim(<ndarray>index) == 1 else None
 
 
+cdef bint in_runs(ndarray index) noexcept:
+    """Whether most numbers of a vector are one more than the number before, as those of periodic padding are."""
+    cdef npy_intp i, others = 0, n = dims(index)[0], step = strides(index)[0]
+    cdef char *at = data(index)
+    for i in range(1, n):
+        others += (<npy_intp *>(at + i * step))[0] != (<npy_intp *>(at + (i - 1) * step))[0] + 1
+        if others * 8 >= n:
+            return False
+    return n >= 8
+
+
 def index_select(x, int dim, index):
     indices = at_dim(dim, index)
+    if indices is not None and type(x) is ndarray and dim == ndim(<ndarray>x) - 1 and in_runs(<ndarray>index):
+        return take_grid(x, indices)
     z = None if indices is None else picked(x, indices)
     return numpy_ref.index_select(x, dim, index) if z is None else z
 

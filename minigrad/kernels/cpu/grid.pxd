@@ -1,0 +1,1 @@
+cpdef object take_grid(object x, object places)
