@@ -476,7 +476,7 @@ for _number, _at in enumerate(([[3, 1, 0, 1, 2, 3, 4, 3], None, [0, 0, 1, 2, 3, 
     _places = [None if _positions is None else np.array(_positions, dtype=np.int64) for _positions in _at]
     sample("take_grid", f"3-d {_number}", (5, 4, 6), dtypes=EVERY, after=lambda x, at=_places: (x, at))
 for _shape, _at in (((3, 4, 20), [19, *range(20), 0]), ((20,), [*range(5, 20), 3]), ((2, 20), range(10, 21))):       # 20 is out of range
-    sample("index_select", f"in runs {_shape}", _shape, dtypes=EVERY, after=lambda x, at=np.array(_at): (x, x.ndim - 1, at))
+    sample("index_select", f"in runs {_shape}", _shape, dtypes=EVERY, after=lambda x, at=_at: (x, x.ndim - 1, np.array(at)))
 sample("index_select", "repeats", (2, 3), dtypes=EVERY, after=lambda x: (x, 1, np.array([2, 0, 2])))
 sample("index_add", "repeats", (3, 2), (2, 2), dtypes=REAL, after=lambda x, y: (x, 0, np.array([1, 1]), y))
 sample("index", "two", (2, 3, 4), dtypes=EVERY, after=lambda x: (x, [np.array([0, 1]), None, np.array([3, 0])]))

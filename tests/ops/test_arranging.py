@@ -80,6 +80,13 @@ def test_windows_are_views():
     assert y.grad.tolist() == [1.0, 2.0, 2.0, 1.0]
 
 
+def test_a_turn_is_a_flip_by_columns():
+    """The strides are PyTorch's."""
+    x = mg.arange(6.0).view(2, 3)
+    assert [x.rot90(turns).stride() for turns in range(4)] == [(3, 1), (1, 3), (3, 1), (1, 3)]
+    assert x.t().rot90().is_contiguous() and x.rot90()._base is None
+
+
 def test_meshgrid_wants_to_know():
     with pytest.warns(UserWarning, match="indexing"):
         mg.meshgrid(mg.ones(2))
