@@ -446,6 +446,13 @@ for _dim, _at in itertools.product((0, 1), (LONG, LONG.copy(order="F"), np.repea
     sample("scatter", f"long {_dim}", _at.shape, _at.shape, dtypes=EVERY, after=lambda x, y, d=_dim, at=_at: (x, d, at, y))
     sample("scatter_add", f"long {_dim}", _at.shape, _at.shape, dtypes=REAL, after=lambda x, y, d=_dim, at=_at: (x, d, at, y))
     sample("index", f"long {_dim}", (11, 11), dtypes=EVERY, after=lambda x, d=_dim, at=_at: (x, [None] * d + [at]))
+    for _reduce in ("prod", "amax", "amin"):
+        sample("scatter_reduce", f"long {_dim} {_reduce}", _at.shape, (_at.shape, "special"), dtypes=REAL,
+               after=lambda x, y, d=_dim, at=_at // 2, r=_reduce: (x, d, at, y, r))
+        sample("scatter_reduce", f"long {_dim} {_reduce} runs", (_at.shape, "special"), _at.shape, dtypes=REAL,
+               after=lambda x, y, d=_dim, at=_at, r=_reduce: (x, d, np.broadcast_to(at[:1, :1], at.shape), y, r))
+        sample("scatter_reduce", f"long {_dim} {_reduce} of range", _at.shape, _at.shape, dtypes=FLOATS,
+               after=lambda x, y, d=_dim, at=_at, r=_reduce: (x, d, at, y, r))
     for _accumulate in (False, True):
         sample("index_put index_put_", f"long {_dim} {_accumulate}", (11, 11), (1, 1, 1), dtypes=REAL,
                after=lambda x, y, d=_dim, at=_at, a=_accumulate: (x, [None] * d + [at], y, a))

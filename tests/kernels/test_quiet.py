@@ -30,3 +30,12 @@ def test_convolutions_that_overflow(dtype):
     z = mg.nn.functional.conv2d(x, w)
     z.sum().backward()
     assert z.isinf().all() and w.grad.isfinite().all() and x.grad.isfinite().all()
+
+
+def test_sums_and_products_by_index_that_have_no_number():
+    """inf - inf and inf · 0 are nan."""
+    x, zero = mg.tensor([float("inf")]), mg.tensor([0])
+    for dtype in (mg.float32, mg.float16):
+        y = x.to(dtype)
+        for z in (y.scatter_add(0, zero, -y), y.index_add(0, zero, -y), y.put(zero, -y, True), y.scatter_reduce(0, zero, mg.zeros(1, dtype=dtype), "prod")):
+            assert z.isnan().all()

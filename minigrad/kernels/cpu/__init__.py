@@ -63,7 +63,7 @@ FILES = {
     "scans": "cumprod cumsum",
     "ordering": "argsort flip median nonzero topk",
     "grid": "take_grid",
-    "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add",
+    "indexing": "gather index index_add index_put index_put_ index_select scatter scatter_add scatter_reduce",
     "masking": "masked_fill_ masked_scatter",
 }
 

@@ -2,6 +2,7 @@
 """Reading, storing and adding elements by index, for any strides.
 
     gather          z[i, j] = x[index[i, j], j]         scatter, scatter_add    z[index[i, j], j] = or += y[i, j]
+                                                        scatter_reduce          the same with a product, or a maximum or minimum
     index           z[b, j] = x[places[b], j]           index_put               z[places[b], j] = or += y[b, j]
 
 One walk does all. It visits the elements of two arrays together, and a third array says how far to move in one of the two:
@@ -41,6 +42,9 @@ ctypedef fused unit:        # elements are moved by their size; all but those of
     float complex
     double complex
 
+cdef enum:                  # what a walk does with an element
+    STORE, ADD, MULTIPLY, LARGER, SMALLER
+
 cdef struct Walk:
     int nd
     npy_intp dims[MOST_DIMS]
@@ -50,7 +54,7 @@ cdef struct Walk:
     npy_intp n                      # numbers in the third array are below n
     npy_intp to_step
     npy_intp source_step
-    bint adds
+    int how
 
 
 cdef bint walk_from(const Walk *w, int dim, unit *to, const unit *source, const char *at) noexcept nogil:
@@ -68,11 +72,11 @@ cdef bint walk_from(const Walk *w, int dim, unit *to, const unit *source, const 
         length, ts, ss, step = w.dims[dim], w.to[dim], w.source[dim], w.at[dim]
     if length == 0:
         return True
-    if step == 0:       # a run of elements at one index
+    if step == 0 and w.how <= ADD:      # a run of elements at one index
         k = (<const npy_intp *>at)[0]
         if not 0 <= k < w.n:
             return False
-        move_run(w.adds, <unit *>(<char *>to + k * w.to_step), ts, <const unit *>(<const char *>source + k * w.source_step), ss,
+        move_run(w.how == ADD, <unit *>(<char *>to + k * w.to_step), ts, <const unit *>(<const char *>source + k * w.source_step), ss,
                  length)
         return True
     return walk_row(w, to, ts, source, ss, at, step, length)
@@ -82,6 +86,8 @@ cdef bint walk_row(const Walk *w, unit *to, npy_intp ts, const unit *source, npy
                    npy_intp length) noexcept nogil:
     """`walk_from` for the last dimension. The compiler makes a loop for each case, which multiplies and branches less."""
     cdef npy_intp item = sizeof(unit), word = sizeof(npy_intp)
+    if w.how > ADD:
+        return combine_row(w, to, ts, source, ss, at, step, length)
     if step == word and ts == item and ss == item:
         return read_or_write(w, to, item, source, item, at, word, length)
     if step == word and ts == item and ss == 0:
@@ -93,7 +99,7 @@ cdef bint walk_row(const Walk *w, unit *to, npy_intp ts, const unit *source, npy
 
 cdef inline bint read_or_write(const Walk *w, unit *to, npy_intp ts, const unit *source, npy_intp ss, const char *at,
                                npy_intp step, npy_intp length) noexcept nogil:
-    if w.adds:
+    if w.how == ADD:
         return follow(to, ts, w.to_step, source, ss, 0, at, step, w.n, length, True)
     if w.to_step == 0:
         return follow(to, ts, 0, source, ss, w.source_step, at, step, w.n, length, False)
@@ -131,6 +137,25 @@ cdef inline bint move(unit *to, npy_intp ts, npy_intp to_step, const unit *sourc
     return True
 
 
+cdef bint combine_row(const Walk *w, unit *to, npy_intp ts, const unit *source, npy_intp ss, const char *at, npy_intp step,
+                      npy_intp length) noexcept nogil:
+    """Write products, maxima or minima, of float numbers. A maximum or minimum of nan and another number is nan."""
+    cdef npy_intp i, k
+    cdef unit *x
+    cdef unit y
+    for i in range(length):
+        k = (<const npy_intp *>(at + i * step))[0]
+        if not 0 <= k < w.n:
+            return False
+        x, y = <unit *>(<char *>to + i * ts + k * w.to_step), (<const unit *>(<const char *>source + i * ss))[0]
+        if unit is float or unit is double:
+            if w.how == MULTIPLY:
+                x[0] *= y
+            elif x[0] == x[0]:      # not nan; the choice below is an instruction, and no branch
+                x[0] = (x[0] if x[0] > y else y) if w.how == LARGER else (x[0] if x[0] < y else y)
+    return True
+
+
 cdef inline void move_run(bint adds, unit *to, npy_intp ts, const unit *source, npy_intp ss, npy_intp length) noexcept nogil:
     """Store or add `length` elements, `ts` and `ss` bytes apart."""
     cdef npy_intp i
@@ -159,7 +184,7 @@ cdef bint run(const Walk *w, ndarray x, char *to, const char *source, const char
             return walk_from(w, 0, <float *>to, <const float *>source, at)
         if type_ == NPY_FLOAT64:
             return walk_from(w, 0, <double *>to, <const double *>source, at)
-        if type_ == cnp.NPY_COMPLEX64 and w.adds:
+        if type_ == cnp.NPY_COMPLEX64 and w.how:
             return walk_from(w, 0, <float complex *>to, <const float complex *>source, at)
         if item == 8:
             return walk_from(w, 0, <cnp.int64_t *>to, <const cnp.int64_t *>source, at)
@@ -220,14 +245,14 @@ def gather(x, int dim, index):
         z = fresh_any(w.nd, w.dims, typenum(<ndarray>x))
         steps_of(w.to, z, -1)
         steps_of(w.source, <ndarray>x, dim)
-        w.to_step, w.source_step, w.adds = 0, strides(<ndarray>x)[dim], False
+        w.to_step, w.source_step, w.how = 0, strides(<ndarray>x)[dim], STORE
         if run(&w, z, data(z), data(<ndarray>x), data(<ndarray>index)):
             return z
     return numpy_ref.gather(x, dim, index)
 
 
-cdef object written(object x, int dim, object index, object y, bint adds):
-    """A copy of x with y stored or added at `index`; None if the arguments are not simple, or an index is out of range."""
+cdef object written(object x, int dim, object index, object y, int how):
+    """A copy of x with y stored at `index`, or combined; None if the arguments are not simple, or an index is out of range."""
     cdef Walk w
     cdef ndarray z
     cdef int i
@@ -235,14 +260,14 @@ cdef object written(object x, int dim, object index, object y, bint adds):
         return None
     if not along(&w, <ndarray>x, dim, index):
         return None
-    if adds and not addable(<ndarray>x):
+    if (how == ADD and not addable(<ndarray>x)) or (how > ADD and not is_real(x)):
         return None
-    if adds and crowded(<ndarray>x, size(<ndarray>index)):
-        z = written(as_double(x), dim, index, as_double(y), True)
+    if how == ADD and crowded(<ndarray>x, size(<ndarray>index)):
+        z = written(as_double(x), dim, index, as_double(y), ADD)
         return None if z is None else cnp.PyArray_Cast(z, typenum(<ndarray>x))
     for i in range(w.nd):
         w.source[i] = 0
-    if ndim(<ndarray>y) or adds:
+    if ndim(<ndarray>y) or how:
         if ndim(<ndarray>y) != w.nd:
             return None
         steps_of(w.source, <ndarray>y, -1)
@@ -251,18 +276,24 @@ cdef object written(object x, int dim, object index, object y, bint adds):
                 return None
     z = copy_of(<ndarray>x)
     steps_of(w.to, z, dim)
-    w.to_step, w.source_step, w.adds = strides(z)[dim], 0, adds
+    w.to_step, w.source_step, w.how = strides(z)[dim], 0, how
     return z if run(&w, z, data(z), data(<ndarray>y), data(<ndarray>index)) else None
 
 
 def scatter(x, int dim, index, y):
-    z = written(x, dim, index, y, False)
+    z = written(x, dim, index, y, STORE)
     return numpy_ref.scatter(x, dim, index, y) if z is None else z
 
 
 def scatter_add(x, int dim, index, y):
-    z = written(x, dim, index, y, True)
+    z = written(x, dim, index, y, ADD)
     return numpy_ref.scatter_add(x, dim, index, y) if z is None else z
+
+
+def scatter_reduce(x, int dim, index, y, reduce):
+    cdef int how = MULTIPLY if reduce == "prod" else LARGER if reduce == "amax" else SMALLER if reduce == "amin" else STORE
+    z = written(x, dim, index, y, how) if how else None
+    return numpy_ref.scatter_reduce(x, dim, index, y, reduce) if z is None else z
 
 
 # ---- index and index_put ----------------------------------------------------------------------------------
@@ -394,7 +425,7 @@ cdef object picked(object x, object indices):
         return None
     z = fresh_any(w.nd, w.dims, typenum(<ndarray>x))
     steps_of(w.to, z, -1)
-    w.to_step, w.source_step, w.adds = 0, 1, False
+    w.to_step, w.source_step, w.how = 0, 1, STORE
     if by_one_index(&w, &p, <ndarray>x, given):
         w.source_step = strides(<ndarray>x)[p.first]
         return z if run(&w, z, data(z), data(<ndarray>x), data(<ndarray>given[p.first])) else None
@@ -435,7 +466,7 @@ cdef bint put(ndarray z, object indices, object y, bint adds, bint is_copy) exce
             return False
         copy_into(z, sums)
         return True
-    w.to_step, w.source_step, w.adds = 1, 0, adds
+    w.to_step, w.source_step, w.how = 1, 0, ADD if adds else STORE
     if is_copy and by_one_index(&w, &p, z, given):
         w.to_step = strides(z)[p.first]
         return run(&w, z, data(z), data(<ndarray>y), data(<ndarray>given[p.first]))

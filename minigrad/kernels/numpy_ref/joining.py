@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.precision import dtype_of_sums
+from minigrad.kernels.numpy_ref.precision import dtype_of_sums, quiet
 from minigrad.kernels.refusals import translate_index_errors
 
 __all__ = ["cat", "gather", "index", "index_add", "index_put", "index_put_", "index_select", "into_slice", "masked_fill_",
@@ -91,6 +91,7 @@ def masked_scatter(x, mask, y):
     return out
 
 
+@quiet
 @translate_index_errors
 def scatter_add(x, dim, index, y):
     out = x.astype(dtype_of_sums(x, index.size))
@@ -101,6 +102,7 @@ def scatter_add(x, dim, index, y):
     return out.astype(x.dtype, copy=False)
 
 
+@quiet
 @translate_index_errors
 def scatter_reduce(x, dim, index, y, reduce):
     out = x.copy()
@@ -121,6 +123,7 @@ def take_grid(x, places):
     return np.array(x, order="C")
 
 
+@quiet
 @translate_index_errors
 def index_add(x, dim, index, y):
     out = x.astype(dtype_of_sums(x, y.size))
@@ -145,6 +148,7 @@ def index_put(x, indices, y, accumulate):
     return out
 
 
+@quiet
 @translate_index_errors
 def index_put_(x, indices, y, accumulate):
     wide = dtype_of_sums(x, np.size(y)) if accumulate else x.dtype
