@@ -432,6 +432,9 @@ for _at in (INDEX.copy(order="F"), INDEX[::-1, ::2], INDEX[:, :0], INDEX + 1):  
     sample("gather", "any index", (2, 3), dtypes=EVERY, after=lambda x, at=_at: (x, 1, at))
     sample("scatter", "any index", (2, 3), (2, 3), dtypes=EVERY, after=lambda x, y, at=_at: (x, 0, np.minimum(at, at > 2), y))
     sample("scatter_add", "any index", (2, 3), (2, 3), dtypes=REAL, after=lambda x, y, at=_at: (x, 1, at, y))
+    for _reduce in ("prod", "amax", "amin"):
+        sample("scatter_reduce", f"any index {_reduce}", ((2, 3), "special"), ((2, 3), "special"), dtypes=REAL,
+               after=lambda x, y, at=_at, r=_reduce: (x, 1, at, y, r))
 for _dim in range(3):
     sample("gather", f"3-d {_dim}", (5, 4, 6), dtypes=EVERY, after=lambda x, d=_dim: (x, d, np.stack([ROWS, ROWS % 2, ROWS % 4]).transpose(1, 0, 2)))
     sample("scatter_add", f"3-d {_dim}", (5, 4, 6), (3, 4, 4), dtypes=REAL, after=lambda x, y, d=_dim: (x, d, np.stack([ROWS, ROWS % 2, ROWS % 4])[:, :, :3] % 4, y))
@@ -513,6 +516,9 @@ for _shape, _dim in (((90,), 0), ((3, 50), 1), ((50, 3), 0), ((2, 80, 3), 1)):
         for _kind in ("any", "special"):
             sample("topk", f"{_shape} {_number} {_kind}", (_shape, _kind), dtypes=REAL,
                    after=lambda x, d=_dim, n=_number: (np.round(x), min(n, x.shape[d]), d, n != 40))
+LIMITS = np.array([3, -1, 0, 1 << 62, -1 << 63, (1 << 63) - 1, -1, 3] * 40)
+sample("argsort", "limits of int64", after=lambda: (LIMITS, 0, False))
+sample("argsort", "both signs", after=lambda: (np.arange(900) * 7 % 100 - 50, 0, True))
 sample("median", "long, ties", (3, 700), dtypes=REAL, after=lambda x: (np.round(x), 1, False))
 sample("topk", "long, ties", (700,), dtypes=REAL, after=lambda x: (np.round(x), 300, 0, True))
 sample("cumextremum", "ties", (3, 4), dtypes=REAL, after=lambda x: (np.round(x), 1, True))
@@ -526,6 +532,8 @@ for _n, _target in itertools.product((2, 3), (TARGET, TARGET.reshape(1, 5), TARG
     sample("class_outside", f"{_n} {_target.tolist()}", after=lambda n=_n, t=_target: (t, n, -100))
 for _last in (1, 2):
     sample("class_outside", f"long {_last}", after=lambda last=_last: (np.array([0, -100, 1] * 700 + [last]), 2, -100))
+for _target in (TARGET[:, None], np.array([[0], [7], [-1]]), np.arange(8).reshape(2, 1, 4)[:, :, ::2]):      # expanded
+    sample("class_outside", f"expanded {_target.shape}", after=lambda t=_target: (np.broadcast_to(t, (*t.shape[:1], 3, *t.shape[2:])), 3, -100))
 for _shape in ((3, 2), (1, 4), (2, 0)):
     sample("by_columns", f"{_shape}", _shape, dtypes=EVERY)
 for _reduction in ("none", "mean", "sum"):

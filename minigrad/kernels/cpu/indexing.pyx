@@ -514,6 +514,8 @@ cdef bint in_runs(ndarray index) noexcept:
 
 
 def index_select(x, int dim, index):
+    if type(x) is ndarray and ndim(<ndarray>x) == 1 and is_index(index) and ndim(<ndarray>index) == 1:
+        return gather(x, dim, index)        # reads the index itself, and needs no distances
     indices = at_dim(dim, index)
     if indices is not None and type(x) is ndarray and dim == ndim(<ndarray>x) - 1 and in_runs(<ndarray>index):
         return take_grid(x, indices)

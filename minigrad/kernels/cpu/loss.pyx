@@ -47,6 +47,9 @@ cdef bint fits(object target, int nd, const npy_intp *d, object weight, int kind
 def class_outside(target, Py_ssize_t n, Py_ssize_t ignore_index):
     cdef Py_ssize_t first = 0, last, count, i
     cdef cnp.int64_t *t = indices(target)
+    if t == NULL and is_index(target):      # an expanded index, which repeats elements by the stride 0: check each once
+        target = target[tuple([slice(1) if step == 0 else slice(None) for step in target.strides])]
+        t = indices(target)
     if t == NULL:
         return numpy_ref.class_outside(target, n, ignore_index)
     count = size(<ndarray>target)

@@ -105,15 +105,18 @@ cdef Pair *sort_by_merging(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil
 
 
 cdef Pair *sort_pairs(Pair *pairs, Pair *room, Py_ssize_t n) noexcept nogil:
-    """Sort by key; equal keys keep their order. The result is in one of the two arrays, and is returned.
+    """Sort n > 0 pairs by key; equal keys keep their order. The result is in one of the two arrays, and is returned. Keys change.
 
     Radix sort passes over the pairs once for each byte in which keys differ (one for labels below 256, four or five for floats),
     and 256 counts each time. Merge sort passes as often as the number of runs can be halved, and its runs cost two or three more.
     """
-    cdef cnp.uint64_t varying = 0
+    cdef cnp.uint64_t varying = 0, least = pairs[0].key
     cdef Py_ssize_t i, passes = 0, merges = 3
     for i in range(1, n):
-        varying |= pairs[i].key ^ pairs[0].key
+        least = min(least, pairs[i].key)
+    for i in range(n):          # keys from 0 on: those of -1 and 1 differ in every byte, but 0 and 2 in one
+        pairs[i].key -= least
+        varying |= pairs[i].key
     for i in range(0, 64, 8):
         passes += (varying >> i) & 255 != 0
     while RUN << (merges - 3) < n:
@@ -292,11 +295,16 @@ def nonzero(x):
                 places[k] = first + i
                 k += p[row + first + i] != 0
             k = min(k, shape[0] - found)    # another thread may write to x
-            for i in range(k):
-                for d in range(nd - 1):
-                    to[d] = at[d]
-                to[nd - 1] = places[i]
-                to += nd
+            if nd == 1:
+                for i in range(k):
+                    to[i] = places[i]
+                to += k
+            else:
+                for i in range(k):
+                    for d in range(nd - 1):
+                        to[d] = at[d]
+                    to[nd - 1] = places[i]
+                    to += nd
             found += k
             first += count
         row += length

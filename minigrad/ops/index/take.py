@@ -145,9 +145,9 @@ class ScatterExtremum(ScatterReduceRule):
 
 def share_of_ties(x, y, z, dim, index, dtype):
     """The share of the gradient that each element of x gets, and each element of y."""
-    hit, other = cast(x == z, dtype), cast(y == gather(z, dim, index), dtype)
-    number = scatter_add(hit, dim, index, other)
-    return hit / number, other / gather(number, dim, index)
+    hit, other = cast(x == z, dtype), cast(y == call(Gather.op, (z, dim, index)), dtype)
+    number = call(ScatterAdd.op, (hit, other, dim, index))
+    return hit / number, other / call(Gather.op, (number, dim, index))
 
 
 @op("scatter_amax", "ScatterReduce0")

@@ -33,12 +33,12 @@ __all__ = ["unique", "unique_consecutive"]
 
 
 class Undifferentiated(Op):
-    """z = a result computed from x without a history: this op puts it into the graph"""
+    """z = a new tensor computed from x without a history: this op puts its array into the graph"""
 
     inputs = 1
 
     def forward(k, x, z):
-        return k.copy(z)
+        return z
 
 
 @op("_unique2", "Unique20")
@@ -88,16 +88,16 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     rows = reshape_to_rows("unique", input, dim)
     k = rows._meta.backend.kernels
     order: Any = None
-    for column in range(rows.shape[1] - 1, -1, -1):     # stable sorts, the last column first: lexicographic order
-        numbers = k.select(rows._array, 1, column)
+    columns = [rows._array] if rows.ndim == 1 else [k.select(rows._array, 1, i) for i in range(rows.shape[1] - 1, -1, -1)]
+    for numbers in columns:     # stable sorts, the last column first: lexicographic order
         by_column = k.argsort(numbers if order is None else k.index_select(numbers, 0, order), 0, False)
         order = by_column if order is None else k.index_select(order, 0, by_column)
-    found, first = find_runs(k, k.index_select(rows._array, 0, order))
+    found, first, starts = find_runs(k, k.index_select(rows._array, 0, order))
     given = [found]
     if return_inverse:
         given.append(k.scatter(k.full(order.shape, 0, order.dtype), 0, order, run_of_each(k, first)))
     if return_counts:
-        given.append(lengths(k, first))
+        given.append(lengths(k, starts, order.shape[0]))
     return unique_result(Unique if dim is None else UniqueDim, input, dim, given, return_inverse)
 
 
@@ -118,18 +118,22 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
         flag(given, name, "unique_consecutive")
     rows = reshape_to_rows("unique_consecutive", input, dim)
     k = rows._meta.backend.kernels
-    found, first = find_runs(k, rows._array)
-    given = [found] + [run_of_each(k, first)] * bool(return_inverse) + [lengths(k, first)] * bool(return_counts)
+    found, first, starts = find_runs(k, rows._array)
+    given = [found]
+    if return_inverse:
+        given.append(run_of_each(k, first))
+    if return_counts:
+        given.append(lengths(k, starts, rows.shape[0]))
     return unique_result(UniqueConsecutive, input, dim, given, return_inverse)
 
 
 def reshape_to_rows(function, x, dim):
-    """Reshape the elements, or the slices along `dim`, to the rows of a matrix."""
+    """Reshape the elements, or the slices along `dim`, to the rows of a matrix; to a vector, if a row has one element."""
     if x.dtype.is_complex:
         raise DtypeError("MG-E203", f"{function}(): not implemented for {x.dtype.name}", fix="x.abs() or x.real")
     x = x.detach()
     if dim is None:
-        return reshape(x, (x.numel(), 1))
+        return flatten(x)
     at = dimension(dim, x.ndim)
     if x.ndim == 0:
         raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")
@@ -139,24 +143,20 @@ def reshape_to_rows(function, x, dim):
     width = 1
     for n in x.shape[1:]:
         width *= n
-    return reshape(x, (x.shape[0], width))
+    return reshape(x, (x.shape[0],) if width == 1 else (x.shape[0], width))
 
 
 def find_runs(k, rows):
-    """(found, first) for the array `rows`: the first row of each run of equal rows; for each row, whether it begins a run."""
+    """(found, first, starts): the first row of each run of equal `rows`; whether each row is such a row; their positions."""
     n = rows.shape[0]
-    if n == 0:
-        return rows, k.full((0,), False, BOOL.numpy)
-    differs = k.ne(k.slice(rows, 0, 1, n, 1), k.slice(rows, 0, 0, n - 1, 1))
-    if rows.shape[1] != 1:
-        differs = k.ne(k.sum(k.cast(differs, INT64.numpy), (1,), True), 0)
-    first = k.cat([k.full((1,), True, BOOL.numpy), k.view(differs, (n - 1,))], 0)
-    return k.index_select(rows, 0, beginnings(k, first)), first
-
-
-def beginnings(k, first):
-    """The positions of the runs, given for each row whether it begins a run."""
-    return k.select(k.nonzero(first), 1, 0)
+    first = k.full((min(n, 1),), True, BOOL.numpy)
+    if n > 1:
+        differs = k.ne(k.slice(rows, 0, 1, n, 1), k.slice(rows, 0, 0, n - 1, 1))
+        if rows.ndim == 2:
+            differs = k.ne(k.sum(k.cast(differs, INT64.numpy), (1,), False), 0)
+        first = k.cat([first, differs], 0)
+    starts = k.select(k.nonzero(first), 1, 0)
+    return k.index_select(rows, 0, starts), first, starts
 
 
 def run_of_each(k, first):
@@ -164,10 +164,9 @@ def run_of_each(k, first):
     return k.sub(k.cumsum(k.cast(first, INT64.numpy), 0, False), 1)
 
 
-def lengths(k, first):
-    """The lengths of the runs."""
-    starts = beginnings(k, first)
-    bounds = k.cat([starts, k.full((1,), first.shape[0], INT64.numpy)], 0)
+def lengths(k, starts, n):
+    """The lengths of the runs of n rows."""
+    bounds = k.cat([starts, k.full((1,), n, INT64.numpy)], 0)
     return k.sub(k.slice(bounds, 0, 1, bounds.shape[0], 1), starts)
 
 
