@@ -384,7 +384,7 @@ for _shape, _dims in itertools.product(((5,), (4, 6), (3, 5, 7), (2, 0, 3)), ((0
             sample("fft_r2c", f"{_shape} {_dims} {_norm} {_flag}", _shape, dtypes=FLOATS, after=lambda x, d=_dims, n=_norm, f=_flag: (x, d, n, f))
             sample("fft_c2r", f"{_shape} {_dims} {_norm} {_flag}", _shape, dtypes=COMPLEX,
                    after=lambda x, d=_dims, n=_norm, f=_flag: (x, d, n, max(2 * x.shape[d[-1]] - 2 + f, 1)))
-for _shape in ((3, 3), (2, 3, 3), (0, 0), (0, 2, 2), (70, 70)):
+for _shape in ((3, 3), (2, 3, 3), (0, 0), (0, 2, 2), (70, 70), (2, 2), (3, 1, 1), (6, 4, 4)):
     sample("det slogdet cofactors inv eig eigvals matrix_exp", f"{_shape}", _shape, dtypes=(*FLOATS, *COMPLEX))
     for _flag in (False, True):
         sample("lu_rows", f"{_shape} {_flag}", _shape, dtypes=(*FLOATS, *COMPLEX))
@@ -398,6 +398,12 @@ for _flag in (False, True):
     sample("solve_triangular", f"large, zeros on the diagonal {_flag}", (130, 130), (130, 3), dtypes=FLOATS,
            after=lambda x, y, u=_flag: (np.where(np.arange(130) % 50 == 0, 0, x / 10).astype(x.dtype) + 2 * (np.arange(130) % 50 > 0)
                                         * np.eye(130, dtype=x.dtype), y, u, False))
+ODD = [("singular", np.zeros((3, 3))), ("nan", np.full((3, 3), np.nan)), ("small", np.diag([1e-200, 1e-200, 1e200]))]
+for _kind, _matrix in ODD:          # one of a batch
+    _change = np.stack([np.ones((3, 3)), _matrix, np.ones((3, 3))])
+    sample("det inv cofactors", f"{_kind}", (3, 3, 3), after=lambda x, c=_change: ((x * c).astype(x.dtype),))
+    sample("solve", f"{_kind}", (3, 3, 3), (3, 3, 2), after=lambda x, y, c=_change: ((x * c).astype(x.dtype), y))
+sample("solve", "vectors", (5, 4, 4), (5, 4, 1), dtypes=FLOATS)
 sample("solve", "broadcast", (2, 1, 3, 3), (4, 3, 2), dtypes=(*FLOATS, *COMPLEX))
 for _shape in ((3, 3), (2, 4, 3), (2, 5), (0, 3), (3, 0)):
     for _mode in ("reduced", "complete", "r"):

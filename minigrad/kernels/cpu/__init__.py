@@ -58,7 +58,7 @@ FILES = {
     "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",
     "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
-    "linalg": "cholesky det eigh inv qr solve solve_triangular svd svdvals",
+    "linalg": "cholesky cofactors det eigh eigvalsh inv qr solve solve_triangular svd svdvals",
     "extrema": "amax amin argmax argmin cumextremum",
     "scans": "cumprod cumsum",
     "ordering": "argsort flip median nonzero topk",

@@ -6,9 +6,11 @@ The functions of `numpy.linalg` check their arguments, and set how errors are re
 four times as long as LAPACK. So we call the loops below them, in NumPy's module `_umath_linalg`. They fill the results with nan
 for each matrix without a decomposition. If there is a nan, if a matrix is not finite, or if another version of NumPy has no such
 loop, the twin in numpy_ref decides.
+
+For matrices up to `TINY` x `TINY`, often in large batches, a call of LAPACK takes longer than the arithmetic: `eliminate` does it.
 """
 
-from libc.math cimport isfinite
+from libc.math cimport fabs, isfinite
 
 import numpy as np
 
@@ -24,6 +26,8 @@ cdef object INV = getattr(LOOPS, "inv", None)
 cdef object SOLVE = getattr(LOOPS, "solve", None)
 cdef object EIGH_LOWER = getattr(LOOPS, "eigh_lo", None)
 cdef object EIGH_UPPER = getattr(LOOPS, "eigh_up", None)
+cdef object EIGENVALUES_LOWER = getattr(LOOPS, "eigvalsh_lo", None)
+cdef object EIGENVALUES_UPPER = getattr(LOOPS, "eigvalsh_up", None)
 cdef object SVD = getattr(LOOPS, "svd", None)           # the values alone
 cdef object SVD_FULL = getattr(LOOPS, "svd_f", None)
 cdef object SVD_REDUCED = getattr(LOOPS, "svd_s", None)
@@ -31,6 +35,7 @@ cdef object QR_RAW = getattr(LOOPS, "qr_r_raw", None)
 cdef object QR_REDUCED = getattr(LOOPS, "qr_reduced", None)
 
 cdef object SILENCE = numpy_ref.precision.SILENCE
+cdef int TINY = 4           # rows of the largest matrix that `eliminate` solves
 cdef int BLOCK = 64         # rows that are substituted together; the rest of a triangular system is matrix products
 
 
@@ -108,26 +113,133 @@ cdef object no_failure(object x):
 # ---- inverses and systems ---------------------------------------------------------------------------------
 
 
+cdef inline void subtract_row(double *x, const double *y, double scale, npy_intp n) noexcept nogil:
+    """x -= scale y, for n numbers."""
+    cdef npy_intp i
+    for i in range(n):
+        x[i] -= scale * y[i]
+
+
+cdef inline void swap_rows(double *x, double *y, npy_intp n) noexcept nogil:
+    cdef npy_intp i
+    for i in range(n):
+        x[i], y[i] = y[i], x[i]
+
+
+cdef double eliminate(double *a, double *b, npy_intp n, npy_intp k) noexcept nogil:
+    """Solve a z = b for n x n and n x k numbers, by elimination with the largest pivot of each column; b becomes z, a is lost.
+
+    Return the determinant of a; 0 if LAPACK should decide: if a pivot is 0 or nan, or if the determinant might overflow.
+    """
+    cdef npy_intp column, row, best
+    cdef double result = 1
+    for column in range(n):
+        best = column
+        for row in range(column + 1, n):
+            if fabs(a[row * n + column]) > fabs(a[best * n + column]):
+                best = row
+        if best != column:
+            swap_rows(a + best * n, a + column * n, n)
+            swap_rows(b + best * k, b + column * k, k)
+            result = -result
+        result *= a[column * n + column]
+        if not 1e-290 < fabs(result) < 1e290:
+            return 0
+        for row in range(column + 1, n):
+            a[row * n + column] /= a[column * n + column]
+            subtract_row(a + row * n + column + 1, a + column * n + column + 1, a[row * n + column], n - column - 1)
+            subtract_row(b + row * k, b + column * k, a[row * n + column], k)
+    if k:
+        for row in range(n - 1, -1, -1):
+            for column in range(row + 1, n):
+                subtract_row(b + row * k, b + column * k, a[row * n + column], k)
+            for column in range(k):
+                b[row * k + column] /= a[row * n + row]
+    return result
+
+
+cdef bint eliminate_each(ndarray a, double *b, npy_intp k, double *dets) noexcept:
+    """`eliminate` for each matrix of the batch a. False if LAPACK should decide, or if the matrices are not small."""
+    cdef npy_intp n = dims(a)[ndim(a) - 1], i
+    cdef double result
+    if n > TINY:
+        return False
+    for i in range(size(a) // (n * n)):
+        result = eliminate(<double *>data(a) + i * n * n, b, n, k)
+        if result == 0:
+            return False
+        if dets != NULL:
+            dets[i] = result
+        b += n * k
+    return True
+
+
 def det(x):
+    cdef ndarray z
+    cdef double nothing
     if not square(x) or DET is None:
         return numpy_ref.det(x)
+    z = <ndarray>empty(ndim(<ndarray>x) - 2, dims(<ndarray>x), NPY_FLOAT64, 0)
+    if eliminate_each(widen(x), &nothing, 0, <double *>data(z)):
+        return narrow(z, x)
     return narrow(np.asarray(in_silence(DET, widen(x))), x)
 
 
+cdef object identities(object x):
+    """An identity matrix in float64 for each matrix of the batch x."""
+    cdef ndarray z = <ndarray>zeros(ndim(<ndarray>x), dims(<ndarray>x), NPY_FLOAT64, 0)
+    cdef npy_intp n = dims(z)[ndim(z) - 1], i
+    for i in range(size(z) // n):
+        (<double *>data(z))[i * n + i % n] = 1
+    return z
+
+
+cdef object solved(object x, object y):
+    """z with x z = y in float64, or None; y may be None, for the inverses of x."""
+    cdef ndarray z
+    if dims(<ndarray>x)[ndim(<ndarray>x) - 1] <= TINY:
+        z = <ndarray>(identities(x) if y is None else widen(y))
+        if eliminate_each(widen(x), <double *>data(z), dims(z)[ndim(z) - 1], NULL) and without_nan(z):
+            return z
+    loop = INV if y is None else SOLVE
+    if loop is None:
+        return None
+    found = in_silence(loop, widen(x), None if y is None else widen(y))
+    return found if without_nan(found) else None
+
+
 def inv(x):
-    if square(x) and INV is not None:
-        z = in_silence(INV, widen(x))
-        if without_nan(z):
-            return narrow(z, x), no_failure(x)
-    return numpy_ref.inv(x)
+    z = solved(x, None) if square(x) else None
+    return numpy_ref.inv(x) if z is None else (narrow(z, x), no_failure(x))
 
 
 def solve(x, y):
-    if system(x, y) and SOLVE is not None:
-        z = in_silence(SOLVE, widen(x), widen(y))
-        if without_nan(z):
-            return narrow(z, x), no_failure(x)
-    return numpy_ref.solve(x, y)
+    z = solved(x, y) if system(x, y) else None
+    return numpy_ref.solve(x, y) if z is None else (narrow(z, x), no_failure(x))
+
+
+def cofactors(x):
+    """Up to 3 x 3, each is a product or a difference of two; there is no division."""
+    cdef npy_intp n, i, j, k, l, batch
+    cdef ndarray a, z
+    cdef double *p
+    cdef double *to
+    if not square(x) or dims(<ndarray>x)[ndim(<ndarray>x) - 1] > 3:
+        return numpy_ref.cofactors(x)
+    a = widen(x)
+    if not finite(a, True, True):
+        return numpy_ref.cofactors(x)
+    n, z = dims(a)[ndim(a) - 1], widen(x)
+    for batch in range(size(a) // (n * n)):
+        p, to = <double *>data(a) + batch * n * n, <double *>data(z) + batch * n * n
+        for i in range(n):
+            for j in range(n):
+                k, l = (i + 1) % n, (j + 1) % n
+                if n == 3:          # the other rows and columns in cyclic order, so that no sign changes
+                    to[i * 3 + j] = p[k * 3 + l] * p[(i + 2) % 3 * 3 + (j + 2) % 3] - p[k * 3 + (j + 2) % 3] * p[(i + 2) % 3 * 3 + l]
+                else:
+                    to[i * n + j] = 1 if n == 1 else p[k * 2 + l] if i == j else -p[k * 2 + l]
+    return narrow(z, x)
 
 
 cdef void substitute(ndarray x, ndarray z, bint upper, bint unit) noexcept:
@@ -218,6 +330,18 @@ def eigh(x, lower):
             if without_nan(w):
                 return narrow(w, x), narrow(v, x)
     return numpy_ref.eigh(x, lower)
+
+
+def eigvalsh(x, lower):
+    cdef ndarray a
+    loop = EIGENVALUES_LOWER if lower else EIGENVALUES_UPPER
+    if square(x) and loop is not None:
+        a = widen(x)
+        if finite(a, lower, not lower):
+            w = in_silence(loop, a)
+            if without_nan(w):
+                return narrow(w, x)
+    return numpy_ref.eigvalsh(x, lower)
 
 
 def svd(x, full):

@@ -170,17 +170,18 @@ def back_substitution(x, y):
 @quiet
 def cofactors(x):
     n = x.shape[-1]
-    inverse, _ = inv(x)
-    z = np.ascontiguousarray(det(x)[..., None, None] * np.swapaxes(inverse, -1, -2))
+    a = x.astype(np.result_type(x, np.float64))     # in float32 the determinant overflows, and large matrices lose digits
+    inverse, _ = inv(a)
+    z = np.ascontiguousarray(det(a)[..., None, None] * np.swapaxes(inverse, -1, -2))
     if n:
-        size = np.abs(x).sum(-2).max(-1) * np.abs(inverse).sum(-2).max(-1)
-        at = ~(size < np.finfo(x.dtype).eps ** -0.5) & np.isfinite(x).all((-2, -1))
+        size = np.abs(a).sum(-2).max(-1) * np.abs(inverse).sum(-2).max(-1)
+        at = ~(size < np.finfo(a.dtype).eps ** -0.5) & np.isfinite(a).all((-2, -1))
         if at.any():        # half of the digits are lost, or there is no inverse: use singular values
-            u, s, v = np.linalg.svd(x[at])
+            u, s, v = np.linalg.svd(a[at])
             others = np.where(np.eye(n, dtype=bool), s.dtype.type(1), s[..., None, :]).prod(-1)
             scale = (np.linalg.det(u) * np.linalg.det(v))[..., None, None]
             z[at] = scale * (np.conj(u) * others[..., None, :] @ np.conj(v))
-    return z
+    return z.astype(x.dtype)
 
 
 REACH = 0.75        # the norm up to which 17 terms of the Taylor series of exp are enough: 0.75^17 / 17! = 2e-17
