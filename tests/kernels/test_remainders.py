@@ -29,3 +29,19 @@ def test_the_same_bits_as_numpy(name, kind, dtype):
             np.testing.assert_array_equal(found, expected)
             real = ~np.isnan(expected)
             np.testing.assert_array_equal(np.signbit(found[real]), np.signbit(expected[real]))
+
+
+LIMITS = [-1 << 63, (-1 << 63) + 1, (1 << 63) - 1, -1 << 31, (1 << 31) - 1, 1 << 31, -1, 0, 1, 3, -3, (1 << 53) + 1]
+
+
+@pytest.mark.parametrize("name", ["remainder", "floor_divide"])
+def test_integers_as_numpy(name):
+    rng = np.random.default_rng(0)
+    near, far = rng.integers(1 - (1 << 31), 1 << 31, 3000), rng.integers(-1 << 63, (1 << 63) - 1, 3000)
+    few = rng.integers(-9, 10, 3000)
+    every = np.array([(a, b) for a in LIMITS for b in LIMITS])
+    multiples = few * rng.integers(-10000, 10000, 3000)
+    for x, y in ((near, near[::-1].copy()), (near, few), (far, few), (few, far), (far, far[::-1].copy()), (multiples, few),
+                 (multiples - 1, few), (every[:, 0].copy(), every[:, 1].copy()), (near[:0], few[:0])):
+        for a, b in ((x, y), (x, 7), (x, -7), (x, 0), (-1 << 31, y), (1 << 62, y)):
+            np.testing.assert_array_equal(getattr(CPU, name)(a, b), getattr(NUMPY, name)(a, b))

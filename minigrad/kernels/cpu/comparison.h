@@ -43,11 +43,13 @@ typedef void (*mg_choice)(const char *, const void *, const void *, void *, mg_s
     MG_CHOICE_LOOP(ss, T, suffix, first, second)
 MG_CHOICE_LOOPS(float, f32)
 MG_CHOICE_LOOPS(double, f64)
+MG_CHOICE_LOOPS(int64_t, i64)
 
-/* [0: float, 1: double][1 if x is a single number][1 if y is one] */
-static const mg_choice mg_choice_loops[2][2][2] = {
+/* [0: float, 1: double, 2: int64][1 if x is a single number][1 if y is one] */
+static const mg_choice mg_choice_loops[3][2][2] = {
     {{mg_where_vv_f32, mg_where_vs_f32}, {mg_where_sv_f32, mg_where_ss_f32}},
-    {{mg_where_vv_f64, mg_where_vs_f64}, {mg_where_sv_f64, mg_where_ss_f64}}};
+    {{mg_where_vv_f64, mg_where_vs_f64}, {mg_where_sv_f64, mg_where_ss_f64}},
+    {{mg_where_vv_i64, mg_where_vs_i64}, {mg_where_sv_i64, mg_where_ss_i64}}};
 
 static inline void mg_run_choice(mg_choice loop, const char *c, const char *x, const char *y, char *z, mg_size n, int itemsize,
                                  int x_moves, int y_moves, int threads) {

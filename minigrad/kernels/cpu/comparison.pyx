@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memchr, memcmp
 
 from minigrad.kernels.cpu.common cimport *
@@ -19,7 +20,7 @@ cdef extern from "comparison.h" nogil:
     const mg_compare mg_compare_loops[][2][2]
     void mg_run_compare(mg_compare, const char *, const char *, char *, Py_ssize_t, int, int, int)
     ctypedef void (*mg_choice)(const char *, const void *, const void *, void *, Py_ssize_t)
-    const mg_choice mg_choice_loops[2][2][2]
+    const mg_choice mg_choice_loops[3][2][2]
     void mg_run_choice(mg_choice, const char *, const char *, const char *, char *, Py_ssize_t, int, int, int, int)
     int MG_C_eq, MG_C_ne, MG_C_lt, MG_C_le, MG_C_gt, MG_C_ge
 
@@ -120,13 +121,22 @@ def ge(x, y):
     return compare(MG_C_ge, x, y, "ge")
 
 
+# 0 for a row-major array of float32, 1 for one of float64, 2 for one of int64; else -1.
+cdef inline int choosable(object x) noexcept:
+    return 2 if indices(x) != NULL else easy(x)
+
+
 # The address of an operand of `where`: of an array of `kind` with the mask's shape, of the element of a 0-d array, or of `number`,
 # which gets the value of a Python number. NULL for anything else. Sets `single` to whether the operand is one number.
 cdef char *source(object x, int kind, ndarray mask, Number *number, bint *single) except? NULL:
     single[0] = True
-    if is_number(x):
+    cdef int overflow
+    if kind == 2 and type(x) is int:
+        number.whole = PyLong_AsLongLongAndOverflow(x, &overflow)
+        return NULL if overflow else <char *>&number.whole
+    if kind != 2 and is_number(x):
         return write_number(x, kind, number)
-    if easy(x) != kind:
+    if choosable(x) != kind:
         return NULL
     if ndim(<ndarray>x) != 0 or ndim(mask) == 0:
         if ndim(<ndarray>x) != ndim(mask) or not same_dims(dims(<ndarray>x), dims(mask), ndim(mask)):
@@ -136,7 +146,7 @@ cdef char *source(object x, int kind, ndarray mask, Number *number, bint *single
 
 
 def where(c, x, y):
-    cdef int kind = easy(x)
+    cdef int kind = choosable(x)
     cdef ndarray mask, z
     cdef Number a, b
     cdef bint one, other
@@ -147,13 +157,13 @@ def where(c, x, y):
     cdef npy_intp n
     cdef mg_choice loop
     if kind < 0:
-        kind = easy(y)
+        kind = choosable(y)
     if kind >= 0 and type(c) is ndarray and typenum(<ndarray>c) == cnp.NPY_BOOL and is_contiguous(<ndarray>c):
         mask = <ndarray>c
         p = source(x, kind, mask, &a, &one)
         q = source(y, kind, mask, &b, &other) if p != NULL else NULL
         if q != NULL:
-            z = fresh(ndim(mask), dims(mask), NPY_FLOAT32 if kind == 0 else NPY_FLOAT64)
+            z = fresh(ndim(mask), dims(mask), NPY_FLOAT32 if kind == 0 else NPY_FLOAT64 if kind == 1 else <int>cnp.NPY_INT64)
             n = size(z)
             loop = mg_choice_loops[kind][one][other]
             m, r = data(mask), data(z)

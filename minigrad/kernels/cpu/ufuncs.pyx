@@ -22,6 +22,8 @@ cnp.import_array()
 
 cdef extern from "ufuncs.h" nogil:
     int MG_PARALLEL
+    void remainder_i64 "mg_remainder_i64"(char **, const npy_intp *, const npy_intp *, void *)
+    void floor_divide_i64 "mg_floor_divide_i64"(char **, const npy_intp *, const npy_intp *, void *)
     void mg_run_inner(InnerFunction, void *, int, char **, const npy_intp *, Py_ssize_t, int)
 
 cdef extern from "numpy/ufuncobject.h":
@@ -56,6 +58,8 @@ cdef int find_loops(object ufunc, tuple types) except -1:
         raise ValueError("MOST_UFUNCS is too small")
     for name in types:
         loops[count][np.dtype(name).num] = inner_loop(ufunc, np.dtype(name).num)
+    if ufunc is np.remainder or ufunc is np.floor_divide:
+        loops[count][<int>cnp.NPY_INT64].address = remainder_i64 if ufunc is np.remainder else floor_divide_i64
     count += 1
     return count - 1
 

@@ -99,8 +99,8 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         return into(out, gcd, input, other)
     dtype = integers_only("gcd", input, other)
     x, y = abs(input + other * 0), abs(other + input * 0)
-    while bool((y != 0).any()):
-        x, y = where(y != 0, y, x), where(y != 0, remainder(x, where(y != 0, y, 1)), y)
+    while bool((more := y != 0).any()):
+        x, y = where(more, y, x), remainder(x, where(more, y, 1))       # where y is 0, x stays, and so does the 0
     return x.to(dtype)
 
 
