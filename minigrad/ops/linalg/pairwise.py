@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, ShapeError
 from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import BOOL
-from minigrad.ops.index.indexing import index_select
+from minigrad.ops.index.indexing import IndexSelect
 from minigrad.ops.index.masking import triu
 from minigrad.ops.linalg.matrix import matmul
 from minigrad.ops.linalg.norms import power_of, vector_norm
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import check_count
-from minigrad.ops.shape.views import permute, reshape
+from minigrad.ops.shape.clone_cast import contiguous
+from minigrad.ops.shape.views import permute, reshape, transpose
 from minigrad.ops.sort.searching import nonzero
 
 if TYPE_CHECKING:
@@ -50,14 +52,14 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise ArgumentError("MG-E302", "pdist only supports non-negative p values", found=str(p))
     n = input.shape[0]
     check_count("pdist", n * (n - 1) // 2, "pairs")
-    first, second = nonzero(triu(input.detach().new_ones((n, n), dtype=BOOL), 1), as_tuple=True)
-    return distances(input, first, second, p)
+    pairs = contiguous(transpose(nonzero(triu(input.detach().new_ones((n, n), dtype=BOOL), 1)), 0, 1))
+    return distances(input, pairs[0], pairs[1], p)
 
 
 @in_float32
 def distances(x, first, second, p):
     """The p-norms of the differences between the rows `first` and the rows `second` of x."""
-    apart = index_select(x, 0, first) - index_select(x, 0, second)
+    apart = call(IndexSelect.op, (x, 0, first)) - call(IndexSelect.op, (x, 0, second))
     return vector_norm(apart, p, -1) if x.shape[1] else total(apart, -1)
 
 
