@@ -143,7 +143,11 @@ class Cdist(Op):
     def vjp(g, needs, x, y, z, p):
         apart = unsqueeze(x, -2) - unsqueeze(y, -3)
         dims = (apart.ndim - 1,)
-        each: Any = expand_reduced(g, apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
+        each: Any
+        if p == 2:          # a division for each pair, not for each element
+            each = apart * unsqueeze(g / where(z == 0, 1.0, z), -1)
+        else:
+            each = expand_reduced(g, apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
         return total(each, -2) if needs[0] else None, -total(each, -3) if needs[1] else None
 
     @in_float32
