@@ -285,6 +285,13 @@ def nonzero(x):
         shape[0] += p[i] != 0
     z = fresh(2, shape, cnp.NPY_INT64)
     to = <cnp.int64_t *>data(z)
+    if nd == 1:
+        i = 0
+        while found < shape[0] and i < n:
+            to[found] = i
+            found += p[i] != 0
+            i += 1
+        return z
     for d in range(nd):
         at[d] = 0
     while row < n:
@@ -295,16 +302,11 @@ def nonzero(x):
                 places[k] = first + i
                 k += p[row + first + i] != 0
             k = min(k, shape[0] - found)    # another thread may write to x
-            if nd == 1:
-                for i in range(k):
-                    to[i] = places[i]
-                to += k
-            else:
-                for i in range(k):
-                    for d in range(nd - 1):
-                        to[d] = at[d]
-                    to[nd - 1] = places[i]
-                    to += nd
+            for i in range(k):
+                for d in range(nd - 1):
+                    to[d] = at[d]
+                to[nd - 1] = places[i]
+                to += nd
             found += k
             first += count
         row += length

@@ -20,7 +20,6 @@ from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, tensor_argument
 from minigrad.ops.base.rule import BOOL, INT64, Op, op
-from minigrad.ops.shape.clone_cast import contiguous
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import reshape, transpose, view
 
@@ -180,6 +179,6 @@ def unique_result(rule, x, dim, arrays, return_inverse):
             others[0] = view(others[0], x.shape)
     else:
         at = dimension(dim, x.ndim)
-        found = contiguous(transpose(reshape(found, (found.shape[0], *transpose(x, 0, at).shape[1:])), 0, at))
+        found = transpose(reshape(found, (found.shape[0], *transpose(x, 0, at).shape[1:])), 0, at)
     z = call(rule.op, (x, found))
     return (z, *others) if others else z
