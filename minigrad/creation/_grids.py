@@ -56,7 +56,7 @@ def triangle(function, row, col, offset, dtype, device, upper):
         diagonal = np.minimum(np.maximum(row_numbers + (offset if upper else offset + 1), 0), columns)
         first, last = (diagonal, columns) if upper else (0, diagonal)
         counts = last - first
-        ends = counts.cumsum()
+        ends = np.cumsum(counts)
         indices = np.empty((2, ends[-1] if rows else 0), kind.numpy)
         indices[0] = row_numbers.repeat(counts)
         indices[1] = np.arange(indices.shape[1]) - (ends - last).repeat(counts)

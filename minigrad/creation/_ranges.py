@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["arange", "linspace", "logspace"]
 
+FEW = 4096      # for so few numbers, a second array takes longer
+
 
 @fills_out
 def arange(start: float = 0, end: float | None = None, step: float = 1, *, dtype: DType | None = None,
@@ -62,12 +64,19 @@ def arange(start: float = 0, end: float | None = None, step: float = 1, *, dtype
     kind = (int64 if whole else default_dtype()) if dtype is None else as_dtype(dtype)
     n = -((start - end) // step) if whole else math.ceil((end - start) / step)
     exact = np.int64 if whole else np.float64
-    array = np.arange(n, dtype=exact)
+    array = np.arange(n, dtype=exact) if whole else count_up(n, exact)
     if step != 1:
         array *= exact(step)
     if start != 0:
         array += exact(start)
     return new_leaf(cast(array, kind.numpy), device, requires_grad)
+
+
+def count_up(n, dtype):
+    """The numbers 0, 1, 2 ... below n, in `dtype`. NumPy counts in int32 in a quarter of the time that it takes in float64."""
+    if not FEW < n < 1 << 31:
+        return np.arange(n, dtype=dtype)
+    return CPU.backend.kernels.cast(np.arange(n, dtype=np.int32), np.dtype(dtype))
 
 
 def one_number(function, name, x):
@@ -103,13 +112,15 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = No
         raise DtypeError("MG-E203", f"linspace(): inferred dtype complex can't be safely cast to passed dtype {kind.name}")
     start, end = [x if isinstance(x, (complex, np.complexfloating)) else float(x) for x in (start, end)]
     exact_dtype = np.complex128 if kind.is_complex else np.float64
-    array = np.arange(steps, dtype=exact_dtype)
+    array = count_up(steps, exact_dtype)
     if steps == 1:
         array[0] = start
     elif steps:
         k, gaps = CPU.backend.kernels, steps - 1
         step = (end - start) / gaps
-        array = k.add(k.mul(array, step) if step else k.mul(k.div(array, gaps), end - start), start)     # a small step may be 0
+        array = k.mul(array, step) if step else k.mul(k.div(array, gaps), end - start)      # a small step may be 0
+        if kind.is_complex or start != 0 or not end > 0:        # else it adds 0 to numbers that are not -0
+            array = k.add(array, start)
         array[-1] = end
     return new_leaf(cast(array, kind.numpy), device, requires_grad)
 
