@@ -277,6 +277,9 @@ for _dim in range(3):       # windows; the dimensions in another order; with gap
     sample("sum mean", f"permuted {_dim}", (4, 9, 10), dtypes=FLOATS, after=lambda x, d=_dim: (x.transpose(1, 2, 0), (d,), True))
     sample("sum mean", f"gaps {_dim}", (70, 5, 20), dtypes=FLOATS, after=lambda x, d=_dim: (x[:, 1:4, ::-1][..., 2:13], (d,), False))
     sample("sum mean", f"more gaps {_dim}", (70, 5, 20), dtypes=FLOATS, after=lambda x, d=_dim: (x[::-1, :, 2:13], (d,), False))
+for _shape in ((9, 10, 1), (1, 10, 4), (10, 4), (9, 1, 4)):
+    sample("sum_to", f"permuted {_shape}", (4, 9, 10), dtypes=FLOATS, after=lambda x, s=_shape: (x.transpose(1, 2, 0), s))
+    sample("sum_to", f"expanded {_shape}", (9, 10), dtypes=FLOATS, after=lambda x, s=_shape: (np.broadcast_to(x[..., None], (9, 10, 4)), s))
 sample("sum", "windows of a long row", (1200,), dtypes=FLOATS, after=lambda x: (sliding_window_view(x, 100), (1,), False))
 sample("sum", "0-d", (), after=lambda x: (x, (), False))
 sample("mean", "0-d", (), after=lambda x: (x, (), False))

@@ -196,7 +196,7 @@ cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
     if not is_real(x):
         return None
     if divide(<ndarray>x, reduced, keepdim, g):
-        z = sum_of_rows_apart(<ndarray>x, <tuple>reduced, g)
+        z = sum_of_rows_apart(<ndarray>x, (<tuple>reduced)[0], g) if len(<tuple>reduced) == 1 else None
         return sum_of(x, g) if z is None else z
     z = sum_of_planes(<ndarray>x, reduced, keepdim, g)
     if z is not None:
@@ -207,19 +207,19 @@ cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
     return z
 
 
-cdef object sum_of_rows_apart(ndarray x, tuple reduced, Reduction *g):
-    """The sum over one dimension of an array with gaps or overlaps, such as windows, if the last of the other dimensions has none.
+cdef object sum_of_rows_apart(ndarray x, int dim, Reduction *g):
+    """The sum over dimension `dim` of an array with gaps or overlaps, such as windows, if the last of the other dimensions has none.
 
     We read the rows where they are. `sum_of` would copy x: for windows that takes most of the time. None if x is not like that.
     """
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp s[MOST_DIMS]
     cdef npy_intp item = cnp.PyArray_ITEMSIZE(x), step, inner
-    cdef int i, dim = reduced[0], n = 0
+    cdef int i, n = 0
     cdef ndarray z
     cdef char *p
     cdef char *r
-    if len(reduced) > 1 or by_rows(x) or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or strides(x)[dim] % item:
+    if by_rows(x) or not has_flags(x, cnp.NPY_ARRAY_ALIGNED) or strides(x)[dim] % item:
         return None
     for i in range(ndim(x)):
         if i == dim:
@@ -331,7 +331,15 @@ cdef bint divide_to(ndarray a, object shape, Reduction *g) except -1:
 
 def sum_to(x, shape):
     cdef Reduction g
-    z = sum_of(x, &g) if type(x) is ndarray and divide_to(<ndarray>x, shape, &g) else None
+    cdef int i, lead, dim = -1, count = 0
+    z = None
+    if is_real(x) and divide_to(<ndarray>x, shape, &g):
+        lead = ndim(<ndarray>x) - g.nd
+        for i in range(ndim(<ndarray>x)):
+            if i < lead or g.dims[i - lead] != dims(<ndarray>x)[i]:
+                dim, count = i, count + 1
+        z = sum_of_rows_apart(<ndarray>x, dim, &g) if count == 1 else None
+        z = sum_of(x, &g) if z is None else z
     return numpy_ref.sum_to(x, shape) if z is None else z
 
 
