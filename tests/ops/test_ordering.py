@@ -1,5 +1,7 @@
 """Sorting, searching, taking: values, places, dtypes, ties, nans, edges and errors are PyTorch's. Derivatives are in cases.py."""
 
+import math
+
 import pytest
 
 import minigrad as mg
@@ -85,6 +87,14 @@ def test_alike(name):
 ])
 def test_places(run):
     check_alike(run)
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 2), (4, 3), (5, 1), (1, 5), (2, 3, 1)])
+@pytest.mark.parametrize("name", ["unique", "unique_consecutive"])
+def test_order_and_strides_of_slices(name, shape):
+    for dim in range(-1, len(shape)):
+        check_alike(lambda m, dim=dim: [(z, z.stride()) for z in getattr(m.tensor(
+            [2.0, 1, 0, 1, 2, 1, 0, 0, 1, 1, 2, 2])[:math.prod(shape)].reshape(shape), name)(dim=dim, return_counts=True)])
 
 
 @pytest.mark.parametrize("name", ["sort", "topk", "kthvalue", "median", "nanmedian", "mode"])

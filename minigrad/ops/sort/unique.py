@@ -20,8 +20,8 @@ from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, tensor_argument
 from minigrad.ops.base.rule import BOOL, INT64, Op, op
-from minigrad.ops.shape.reshaping import flatten
-from minigrad.ops.shape.views import reshape, transpose, view
+from minigrad.ops.shape.reshaping import flatten, movedim
+from minigrad.ops.shape.views import reshape, view
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,7 +37,7 @@ class Undifferentiated(Op):
     inputs = 1
 
     def forward(k, x, z):
-        return z
+        return k.cast(z, z.dtype)       # z itself, to which nothing else refers
 
 
 @op("_unique2", "Unique20")
@@ -136,7 +136,7 @@ def reshape_to_rows(function, x, dim):
     at = dimension(dim, x.ndim)
     if x.ndim == 0:
         raise OutOfRangeError("MG-E301", f"Dimension specified as {dim} but tensor has no dimensions")
-    x = transpose(x, 0, at)
+    x = movedim(x, at, 0)
     if 0 in x.shape[1:]:
         raise ShapeError("MG-E206", "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     width = 1
@@ -179,6 +179,6 @@ def unique_result(rule, x, dim, arrays, return_inverse):
             others[0] = view(others[0], x.shape)
     else:
         at = dimension(dim, x.ndim)
-        found = transpose(reshape(found, (found.shape[0], *transpose(x, 0, at).shape[1:])), 0, at)
+        found = movedim(reshape(found, (found.shape[0], *x.shape[:at], *x.shape[at + 1:])), 0, at)
     z = call(rule.op, (x, found))
     return (z, *others) if others else z
