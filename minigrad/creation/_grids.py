@@ -52,7 +52,7 @@ def triangle(function, row, col, offset, dtype, device, upper):
     offset = min(max(integer(offset, "offset", function), -rows), columns)      # further away, the triangle is the same
     kind = int64 if dtype is None else as_dtype(dtype)
     try:
-        row_numbers = np.arange(rows)       # refuses a number of rows that no array has
+        row_numbers = np.indices((rows,))[0]        # refuses a number of rows that no array has; arange(2**63 - 1) is empty
         diagonal = np.minimum(np.maximum(row_numbers + (offset if upper else offset + 1), 0), columns)
         first, last = (diagonal, columns) if upper else (0, diagonal)
         counts = last - first
