@@ -1,6 +1,6 @@
 /* exp, log, tanh, erf and functions made of them, for floats by floats: in half of the time that doubles take (transcendental.h).
-   exp, exp2, log, log1p and tanh have errors of 1.1 units of the last place or less, the others of 2 to 3. They have no branches, so that a loop
-   over them vectorises (simd.h).
+   exp, exp2, log, log1p and tanh have errors of 1.1 units of the last place or less, the others of 2 to 3. They have no branches,
+   so that a loop over them vectorises (simd.h).
 
        exp x = 2^k exp r        k = the integer nearest to x / log 2, |r| <= log(2) / 2: a polynomial
        erf x = x P(x²) / Q(x²)  for floats: a fitted rational function, with an error of 5e-8; rounding adds 3e-7 */

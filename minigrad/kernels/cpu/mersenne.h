@@ -1,5 +1,5 @@
-/* The Mersenne Twister (Matsumoto and Nishimura, 1998), many words at a time. The state, 624 words and the position among them, lies in
-   the memory of NumPy's generator, which makes one word in each call.
+/* The Mersenne Twister (Matsumoto and Nishimura, 1998), many words at a time. The state, 624 words and the position among them, lies
+   in the memory of NumPy's generator, which makes one word in each call.
 
        twist    the next 624 words of the state: word i is made of words i, i + 1 and i + 397, each modulo 624
        temper   the random word that is made of a word of the state */

@@ -1,9 +1,9 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False
 """Random numbers: the same, bit for bit, as those of ``numpy_ref/randoms.py``, where the formulas are explained.
 
-The words come from NumPy's Mersenne Twister: from its memory, many at a time (``mersenne.h``), or if another version of NumPy keeps it in
-another way, from its C interface. The logarithms, sines and cosines come from NumPy's own loops, whose last digits differ from those of
-the C library.
+The words come from NumPy's Mersenne Twister: from its memory, many at a time (``mersenne.h``), or if another version of NumPy keeps
+it in another way, from its C interface. The logarithms, sines and cosines come from NumPy's own loops, whose last digits differ from
+those of the C library.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 /* Logarithms, exponentials, the functions of circles and hyperbolas, and for floats the error and gamma functions, as arithmetic
-   without branches, so that a loop over them vectorises (simd.h). libm's functions take one number at a time, three to ten times as long. NumPy has vectorised ones, but most
-   of them only for AVX-512.
+   without branches, so that a loop over them vectorises (simd.h). libm's functions take one number at a time, three to ten times as
+   long. NumPy has vectorised ones, but most of them only for AVX-512.
 
    All compute with doubles. `narrow`, which is a constant at each call, says that the result becomes a float: then fewer terms of a
    series are enough, and a float has all its digits. The series are polynomials with the smallest greatest error on their interval
