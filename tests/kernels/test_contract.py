@@ -264,7 +264,8 @@ def test_the_place_in_memory_changes_no_bit(name):
     """A loop's wide, narrow and single instructions must round alike; otherwise running backward twice gives two results.
 
     Which of them run depends on the addresses of the arrays, and on whether the result is so near an argument that they might
-    overlap. So we shift some arrays, and free every second one of a row of copies, so that results take their places.
+    overlap. So we shift some arrays, and free every second one of a row of copies, so that results take their places. All are
+    row-major: sums of another layout add up in another order.
     """
     kernel = getattr(kernels.CPU, name)
     for (label, make), seed in itertools.product(SAMPLES[name], range(4)):
@@ -272,7 +273,7 @@ def test_the_place_in_memory_changes_no_bit(name):
             args = make(dtype, "contiguous", seed)
             if not any(a.dtype == dtype for a in arrays_in(args)) or isinstance(args[0], RandomStream):     # each call draws others
                 continue
-            crowd = sorted((replace_arrays(args, np.copy) for _ in range(24)), key=lambda moved: arrays_in(moved)[0].ctypes.data)
+            crowd = sorted((replace_arrays(args, np.ndarray.copy) for _ in range(24)), key=lambda moved: arrays_in(moved)[0].ctypes.data)
             del crowd[::2]
             crowd[:0] = [replace_arrays(args, lambda x, by=by: shifted(x, by)) for by in range(4)]
             seen, held = set(), []
