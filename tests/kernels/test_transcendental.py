@@ -24,7 +24,8 @@ FUNCTIONS = {
 PAIRS = {"pow": "power", "atan2": "arctan2"}
 numpys = pytest.mark.skipif(CPU.origin["exp"] == numpy_ref.__name__, reason="NumPy's own, which differ from machine to machine")
 UNITS = {"float32": 0.55, "float64": 3.0}       # NumPy's own error is up to one unit
-BY_FLOATS = {"exp": 0.95, "exp2": 0.9, "log": 0.85, "log1p": 0.8, "tanh": 1.1}      # units of floats, which functions.h computes without doubles
+# units of floats, which functions.h computes without doubles; of exp and exp2 0.9 where multiplications are fused with additions
+BY_FLOATS = {"exp": 1.1, "exp2": 1.1, "log": 0.85, "log1p": 0.8, "tanh": 1.1}
 ENDS = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 10.0, 100.0, 1000.0, 1024.0, 1e-3, 1e-10, 1e5,
         1e6, 2e6, 1e10, 1e15, 1e22, 1e30, 1e38, 2.0 ** 24, 2.0 ** 25 + 4, 2.0 ** 28, 2.0 ** 29, 1e-45, -1e-45, 127.0, 128.0, -149.0,
         -150.0, 88.7, 88.8, -87.4, -103.9, -104.1, 709.7, 709.8, 710.4, 710.5, -745.1, -745.2, -1074.0, 1023.0, *(np.pi * np.arange(1, 9) / 4)]
