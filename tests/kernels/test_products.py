@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minigrad as mg
-from minigrad.kernels import CPU
+from minigrad.kernels import CPU, numpy_ref
 
 SIZES = st.sampled_from([0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 48, 70, 130, 300])
 LAYOUTS = ["rows", "columns", "gaps", "reversed", "one row", "part", "unaligned"]
@@ -61,6 +61,7 @@ def test_of_batches(seed, batch, m, k, n, of_x, of_y, swapped, dtype):
     check(CPU.matmul(x, y), x, y, dtype)
 
 
+@pytest.mark.skipif(CPU.origin["matmul"] == numpy_ref.__name__, reason="a product of BLAS, which adds in another order on each processor")
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 def test_a_long_sum_keeps_its_last_digits(layout, dtype):
