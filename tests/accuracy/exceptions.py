@@ -53,6 +53,8 @@ EXCEPTIONS = [
     Exempt(("GaussianNLLLoss {'eps': 0.7",), ("tangent",), "skipped", "PyTorch clamps under no_grad, which stops tangents and not gradients"),
     Exempt(("RNN layer",), ("second", "tangent"), "skipped",
            "made long, 1 - tanh² cancels where a state is 1, and with relu the product of 48 matrices overflows"),
+    Exempt(("RNN layer {} [2 -> 48]",), ("grad wide",), "skipped",
+           "made long, 1 - tanh² cancels where a state is 1, and whether float16 overflows depends on the last digit of a float32"),
     Exempt(("LSTM layer",), ("grad falling", "tangent"), "skipped", "the derivative of a gate is σ (1 - σ), which cancels where σ is 1; made "
            "long, gates are 1"),
     Exempt(("MaxUnpool",), ALL, "skipped", "made long, several numbers go to one place, and which stays is not said; max_unpool1d to 3d are compared"),
