@@ -72,15 +72,15 @@ def binary(op, x, y):
 
 
 @cython.cfunc
-def takes(op: Primitive, dtype: DType) -> cython.bint:
-    """Whether `op` computes with tensors of `dtype` as they are. Not for bool and complex numbers, which some rules refuse."""
-    return dtype.is_floating_point or (dtype.category == WHOLE and not op.floats_only)
+def keeps_integers(op: Primitive, dtype: DType) -> cython.bint:
+    """Whether `dtype` is one of integers (not bool, which some rules refuse), and `op` computes with them as they are."""
+    return dtype.category == WHOLE and not op.floats_only
 
 
 @cython.cfunc
 def keeps_dtype(op: Primitive, dtype: DType, number) -> cython.bint:
     """Whether `op` of a tensor of `dtype` and a Python number computes in `dtype`. Each integer dtype has the numbers 0 to 127."""
-    return dtype.is_floating_point or (takes(op, dtype) and type(number) is int and 0 <= number < 128)
+    return dtype.is_floating_point or (keeps_integers(op, dtype) and type(number) is int and 0 <= number < 128)
 
 
 @cython.boundscheck(False)
@@ -91,8 +91,8 @@ def on_two_tensors(op: Primitive, state: State, a: TensorBase, b: TensorBase) ->
     """`binary` for two tensors."""
     floats: cython.bint = a._meta.dtype.is_floating_point
     same: cython.bint = a._meta is b._meta and op.result is None and floats         # integers may become floats
-    if not (floats or takes(op, a._meta.dtype)) or not (same or (a._meta.dtype is b._meta.dtype
-                                                                 and a._meta.backend is b._meta.backend)):
+    if not (floats or keeps_integers(op, a._meta.dtype)) or not (same or (a._meta.dtype is b._meta.dtype
+                                                                          and a._meta.backend is b._meta.backend)):
         return apply_mixed(op, state, (a, b))
     if a._lent and same and a._meta.backend.in_place[op.kernel] is not None:
         a._lent = False
