@@ -71,25 +71,16 @@ MG_SIMD static void mg_cast_f32_f16(const void *x, void *z, mg_size n) {
 
 /* float64 to float16 by way of a float32 that is rounded to odd: if digits are lost, its last bit is 1, so that the second rounding
    sees them. (bfloat16 is rounded twice, as in ml_dtypes and PyTorch.) */
-#define MG_CAST_BLOCK 1024
-MG_SIMD static void mg_to_odd(const void *x, float *z, mg_size n) {
+MG_SIMD static void mg_cast_to_odd(const void *x, void *z, mg_size n) {
     const uint64_t lost = 0x1fffffff, last = 0x20000000;
-    const char *p = (const char *)x;
+    const char *p = (const char *)x; float *r = (float *)z;
     for (mg_size i = 0; i < n; i++) {
         uint64_t bits;
         double odd;
         memcpy(&bits, p + i * sizeof bits, sizeof bits);
         bits = (bits | (((bits & lost) + lost) & last)) & ~lost;
         memcpy(&odd, &bits, sizeof odd);
-        z[i] = (float)odd;
-    }
-}
-static void mg_cast_f64_f16(const void *x, void *z, mg_size n) {
-    float some[MG_CAST_BLOCK];
-    for (mg_size i = 0; i < n; i += MG_CAST_BLOCK) {
-        const mg_size count = n - i < MG_CAST_BLOCK ? n - i : MG_CAST_BLOCK;
-        mg_to_odd((const double *)x + i, some, count);
-        mg_cast_f32_f16(some, (uint16_t *)z + i, count);
+        r[i] = (float)odd;
     }
 }
 
@@ -113,7 +104,6 @@ enum { MG_CAST_F32 = 4, MG_CAST_F64, MG_CAST_F16, MG_CAST_BF16, MG_CAST_DTYPES }
                 mg_cast_##from##_f32, mg_cast_##from##_f64},
 static const mg_cast mg_casts[MG_CAST_DTYPES][MG_CAST_DTYPES] = {
     MG_CAST_SOURCES(MG_CASTS_ENTRY)
-    [MG_CAST_F64][MG_CAST_F16] = mg_cast_f64_f16,
     [MG_CAST_F32][MG_CAST_F16] = mg_cast_f32_f16, [MG_CAST_F16][MG_CAST_F32] = mg_cast_f16_f32,
     [MG_CAST_F32][MG_CAST_BF16] = mg_cast_f32_bf16, [MG_CAST_BF16][MG_CAST_F32] = mg_cast_bf16_f32,
 };
@@ -123,12 +113,14 @@ static inline int mg_can_cast(int from, int to) {
     return mg_casts[from][to] || (mg_casts[from][MG_CAST_F32] && mg_casts[MG_CAST_F32][to]);
 }
 
+#define MG_CAST_BLOCK 1024
 static inline void mg_cast_some(int from, int to, const char *x, char *z, mg_size n, int x_size, int z_size) {
+    const mg_cast first = from == MG_CAST_F64 && to == MG_CAST_F16 ? mg_cast_to_odd : mg_casts[from][MG_CAST_F32];
     float some[MG_CAST_BLOCK];
     if (mg_casts[from][to]) mg_casts[from][to](x, z, n);
     else for (mg_size i = 0; i < n; i += MG_CAST_BLOCK) {
         const mg_size count = n - i < MG_CAST_BLOCK ? n - i : MG_CAST_BLOCK;
-        mg_casts[from][MG_CAST_F32](x + i * x_size, some, count);
+        first(x + i * x_size, some, count);
         mg_casts[MG_CAST_F32][to](some, z + i * z_size, count);
     }
 }
