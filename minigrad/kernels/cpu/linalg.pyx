@@ -320,51 +320,39 @@ def cholesky(x, upper):
     return numpy_ref.cholesky(x, upper)
 
 
-def eigh(x, lower):
+cdef object decompose(object loop, object x, bint lower, bint upper):
+    """loop(x) in float64; None if there is no such loop, or if these triangles of the matrices x are not finite."""
     cdef ndarray a
-    loop = EIGH_LOWER if lower else EIGH_UPPER
-    if square(x) and loop is not None:
-        a = widen(x)
-        if finite(a, lower, not lower):
-            w, v = in_silence(loop, a)
-            if without_nan(w):
-                return narrow(w, x), narrow(v, x)
+    if loop is None:
+        return None
+    a = widen(x)
+    return in_silence(loop, a) if finite(a, lower, upper) else None
+
+
+def eigh(x, lower):
+    found = decompose(EIGH_LOWER if lower else EIGH_UPPER, x, lower, not lower) if square(x) else None
+    if found is not None and without_nan(found[0]):
+        w, v = found
+        return narrow(w, x), narrow(v, x)
     return numpy_ref.eigh(x, lower)
 
 
 def eigvalsh(x, lower):
-    cdef ndarray a
-    loop = EIGENVALUES_LOWER if lower else EIGENVALUES_UPPER
-    if square(x) and loop is not None:
-        a = widen(x)
-        if finite(a, lower, not lower):
-            w = in_silence(loop, a)
-            if without_nan(w):
-                return narrow(w, x)
-    return numpy_ref.eigvalsh(x, lower)
+    w = decompose(EIGENVALUES_LOWER if lower else EIGENVALUES_UPPER, x, lower, not lower) if square(x) else None
+    return numpy_ref.eigvalsh(x, lower) if w is None or not without_nan(w) else narrow(w, x)
 
 
 def svd(x, full):
-    cdef ndarray a
-    loop = SVD_FULL if full else SVD_REDUCED
-    if matrices(x) and loop is not None:
-        a = widen(x)
-        if finite(a, True, True):
-            u, s, v = in_silence(loop, a)
-            if without_nan(s):
-                return narrow(u, x), narrow(s, x), narrow(v, x)
+    found = decompose(SVD_FULL if full else SVD_REDUCED, x, True, True) if matrices(x) else None
+    if found is not None and without_nan(found[1]):
+        u, s, v = found
+        return narrow(u, x), narrow(s, x), narrow(v, x)
     return numpy_ref.svd(x, full)
 
 
 def svdvals(x):
-    cdef ndarray a
-    if matrices(x) and SVD is not None:
-        a = widen(x)
-        if finite(a, True, True):
-            s = in_silence(SVD, a)
-            if without_nan(s):
-                return narrow(s, x)
-    return numpy_ref.svdvals(x)
+    s = decompose(SVD, x, True, True) if matrices(x) else None
+    return numpy_ref.svdvals(x) if s is None or not without_nan(s) else narrow(s, x)
 
 
 def qr(x, mode):
