@@ -231,7 +231,7 @@ def in_c():
 def on_cuda():
     """The kernels of the contract that exist for a GPU. They are read from the sources, since importing these needs numba.
 
-    They are functions, methods, names in ``__all__`` or entries of a table of expressions. tests/cuda/test_ops.py compares the
+    They are functions, methods, names in ``__all__``, entries of a table of expressions, or variables. tests/cuda/test_ops.py compares the
     result with the imported kernels.
     """
     found = set()
@@ -242,6 +242,8 @@ def on_cuda():
             elif isinstance(item, ast.Dict | ast.List):
                 names = item.keys if isinstance(item, ast.Dict) else item.elts
                 found |= {name.value for name in names if isinstance(name, ast.Constant)}
+            elif isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Tuple):
+                found |= {name.id for name in item.targets[0].elts if isinstance(name, ast.Name)}
     return frozenset(found & set(CONTRACT))
 
 
