@@ -94,7 +94,7 @@ for _names, _dtypes, _kinds in [
         ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
         ("floor ceil trunc round", REAL, ("any", "special")), ("exp2 expm1 tan sinh cosh atan asinh", FLOATS, ("any", "special")),
         ("isnan isinf isfinite", (*EVERY,), ("any", "special")), ("sgn", (*REAL, *COMPLEX), ("any", "special")),
-        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh silu mish", FLOATS, ("any", "special")), ("lgamma digamma erfinv", FLOATS, ("any", "special")),
+        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh silu mish hardsigmoid hardswish", FLOATS, ("any", "special")), ("lgamma digamma erfinv", FLOATS, ("any", "special")),
         ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
         ("copy to_host", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
     for _shape, _kind in itertools.product(SHAPES, _kinds):
@@ -118,7 +118,8 @@ for _a, _b in PAIRS:
         sample("add mul sub rsub maximum minimum", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=REAL)
         sample("eq ne lt le gt ge", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=(*REAL, "bool"))
         sample("div relu_backward sigmoid_backward tanh_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
-        sample("gelu_backward gelu_tanh_backward silu_backward mish_backward", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+        sample("gelu_backward gelu_tanh_backward silu_backward mish_backward hardsigmoid_backward hardswish_backward", f"{_a} {_b} {_kind}",
+               (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("floor_divide trunc_divide", f"{_a} {_b} {_kind}", (_a, _kind), (_b, "positive"), dtypes=(*FLOATS, *INTEGERS))
         sample("atan2 hypot fmod remainder prelu", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
         sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
@@ -145,6 +146,9 @@ for _shape in SHAPES:
         sample("lerp", f"{_shape} {_kind} near", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.3))
         sample("lerp", f"{_shape} {_kind} far", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.9))
         sample("huber", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 1.0, 0.5))
+        sample("threshold", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.5, 0.1))
+        sample("zero_within", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.5))
+        sample("softshrink", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x: (x, 0.5))
         sample("addcmul addcdiv", f"{_shape} {_kind}", (_shape, "any"), (_shape, _kind), (_shape, "positive"), dtypes=FLOATS,
                after=lambda b, x, y: (b, x, y, -0.3))
 for _name in ("add", "sub"):
@@ -156,6 +160,8 @@ sample("add_scaled", "complex", (2, 3), (2, 1), after=lambda x, y: (x, y, 2 - 1j
 sample("addcmul addcdiv", "broadcast", (2, 3), (3,), ((2, 1), "positive"), after=lambda b, x, y: (b, x, y, 0.5))
 sample("lerp", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5))
 sample("huber", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
+sample("threshold", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
+sample("zero_within", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5))
 sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
 for _shape in SHAPES:
     sample("polygamma", f"{_shape}", (_shape, "positive"), dtypes=FLOATS, after=lambda x: (x, 2))

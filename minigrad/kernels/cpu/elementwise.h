@@ -31,8 +31,12 @@
     X(hypot, 16, mg_hypot_of_f32(a, b), hypot(a, b))                                               \
     X(logaddexp, 17, mg_logaddexp_of_f32(a, b), mg_logaddexp_of_f64(a, b))                         \
     X(logaddexp2, 23, mg_logaddexp2_of_f32(a, b), mg_logaddexp2_of_f64(a, b))                      \
+    X(hardsigmoid_backward, 24, fabsf(b) >= 3 ? 0.0f : a / 6, fabs(b) >= 3 ? 0.0 : a / 6)          \
+    X(hardswish_backward, 25, MG_HARD_SLOPE(a, b, 0.5f), MG_HARD_SLOPE(a, b, 0.5))                 \
     X(pow, 21, (float)mg_pow_narrow(a, b), pow(a, b))                                              \
     X(atan2, 22, (float)mg_atan2(a, b, 1), mg_atan2(a, b, 0))
+
+#define MG_HARD_SLOPE(g, x, half) ((x) < 3 ? (x) <= -3 ? 0 : (g) * ((x) / 3 + (half)) : (g))
 
 /* The same for what a division leaves; see remainders.h. */
 #define MG_REMAINDER_TABLE(X) X(fmod, 18) X(remainder, 19) X(floor_divide, 20)
@@ -53,7 +57,12 @@
     X(silu, 12, mg_silu_of_f32(a), mg_silu_of_f64(a))                                              \
     X(mish, 13, mg_mish_of_f32(a), mg_mish_of_f64(a))                                              \
     X(sign, 14, (float)((a > 0) - (a < 0)), (double)((a > 0) - (a < 0)))                           \
+    X(hardsigmoid, 39, MG_HARD_STEP(a + 3), MG_HARD_STEP(a + 3))                                   \
+    X(hardswish, 40, (a < -3 ? -3 : a) * MG_HARD_STEP(a + 3), (a < -3 ? -3 : a) * MG_HARD_STEP(a + 3)) \
     X(angle, 34, a != a ? a : a < 0 ? 3.14159265358979324f : 0.0f, a != a ? a : a < 0 ? MG_PI : 0.0)
+
+/* t / 6, limited to [0, 1]; nan stays nan. hardswish limits its other factor to -3, because infinity times 0 is nan. */
+#define MG_HARD_STEP(t) (((t) < 0 ? 0 : (t) > 6 ? 6 : (t)) / 6)
 
 /* The functions of transcendental.h: name, number */
 #define MG_TRANSCENDENTAL_TABLE(X)                                                                 \
@@ -139,7 +148,10 @@ static const mg_unary mg_special_loops[][2] = {MG_SPECIAL_TABLE(MG_UNARY_ENTRY)}
     X(addcdiv, 3, a + p * (b / c))                                                                 \
     X(huber, 4, MG_HUBER(MG_DISTANCE(a, b), MG_AT_MOST(p, MG_DISTANCE(a, b)), q))                  \
     X(add_scaled, 5, a + p * b)                                                                    \
-    X(replace_nan, 6, a == a ? a : p)
+    X(replace_nan, 6, a == a ? a : p)                                                              \
+    X(threshold, 7, b <= p ? q : a)                                                                \
+    X(zero_within, 8, b <= p && b >= -p ? 0 : a)                                                   \
+    X(softshrink, 9, a - MG_AT_MOST(p, a < -p ? -p : a))
 #define MG_AT_MOST(most, x) ((x) > (most) ? (most) : (x))
 #define MG_DISTANCE(a, b) ((a) < (b) ? (b) - (a) : (a) - (b))
 #define MG_HUBER(d, s, q) (((d) - (s) * (T)0.5) * ((s) / (q)))

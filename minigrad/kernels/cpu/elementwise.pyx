@@ -31,11 +31,13 @@ cdef extern from "elementwise.h" nogil:
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
     int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide
+    int MG_B_hardsigmoid_backward, MG_B_hardswish_backward
     int MG_B_logaddexp, MG_B_logaddexp2, MG_B_pow, MG_B_atan2
     ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
     int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled, MG_M_replace_nan
+    int MG_M_threshold, MG_M_zero_within, MG_M_softshrink
 
 cdef enum:
     MOST_OPS = 32       # in the table of binary loops
@@ -164,6 +166,14 @@ def silu_backward(g, x):
 
 def mish_backward(g, x):
     return binary(MG_B_mish_backward, g, x, "mish_backward")
+
+
+def hardsigmoid_backward(g, x):
+    return binary(MG_B_hardsigmoid_backward, g, x, "hardsigmoid_backward")
+
+
+def hardswish_backward(g, x):
+    return binary(MG_B_hardswish_backward, g, x, "hardswish_backward")
 
 
 def prelu(x, y):
@@ -297,6 +307,21 @@ def huber(x, y, limit, scale):
     return numpy_ref.huber(x, y, limit, scale) if z is None else z
 
 
+def threshold(x, y, limit, value):
+    z = mixed(MG_M_threshold, x, y, x, limit, value)
+    return numpy_ref.threshold(x, y, limit, value) if z is None else z
+
+
+def zero_within(x, y, limit):
+    z = mixed(MG_M_zero_within, x, y, x, limit, 0)
+    return numpy_ref.zero_within(x, y, limit) if z is None else z
+
+
+def softshrink(x, limit):
+    z = mixed(MG_M_softshrink, x, x, x, limit, 0)
+    return numpy_ref.softshrink(x, limit) if z is None else z
+
+
 cdef inline object or_infinity(object limit, double infinity):
     """A limit as a number; None for nan, which limits all numbers to nan, and is left to `maximum` and `minimum`."""
     return infinity if limit is None else None if type(limit) is float and limit != limit else limit
@@ -394,7 +419,8 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (minimum, MG_B_minimum), (relu_backward, MG_B_relu_backward), (sigmoid_backward, MG_B_sigmoid_backward),
                      (tanh_backward, MG_B_tanh_backward), (gelu_backward, MG_B_gelu_backward),
                      (gelu_tanh_backward, MG_B_gelu_tanh_backward), (silu_backward, MG_B_silu_backward),
-                     (mish_backward, MG_B_mish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
+                     (mish_backward, MG_B_mish_backward), (hardsigmoid_backward, MG_B_hardsigmoid_backward),
+                     (hardswish_backward, MG_B_hardswish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
                      (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp),
                      (atan2, MG_B_atan2)]:
     kernel_.in_place = binary_in_place(kernel_, op_)

@@ -19,7 +19,7 @@ cdef extern from "elementwise.h" nogil:
     const mg_unary mg_special_loops[][2]
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_U_abs, MG_U_relu, MG_U_erf
-    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign, MG_U_angle
+    int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign, MG_U_angle, MG_U_hardsigmoid, MG_U_hardswish
     int MG_U_erfc, MG_U_erfinv, MG_U_lgamma, MG_U_digamma
     int MG_U_exp, MG_U_exp2, MG_U_expm1, MG_U_log, MG_U_log2, MG_U_log10, MG_U_log1p, MG_U_sin, MG_U_cos, MG_U_tan, MG_U_asin, MG_U_acos
     int MG_U_atan, MG_U_sinh, MG_U_cosh, MG_U_tanh, MG_U_asinh, MG_U_acosh, MG_U_atanh
@@ -103,6 +103,14 @@ def mish(x):
     return unary(MG_U_mish, x, "mish")
 
 
+def hardsigmoid(x):
+    return unary(MG_U_hardsigmoid, x, "hardsigmoid")
+
+
+def hardswish(x):
+    return unary(MG_U_hardswish, x, "hardswish")
+
+
 def sigmoid(x):
     return unary(MG_U_sigmoid, x, "sigmoid")
 
@@ -169,6 +177,6 @@ def unary_in_place(kernel, int op):
 
 for kernel_, op_ in [(sqrt, MG_U_sqrt), (rsqrt, MG_U_rsqrt), (reciprocal, MG_U_reciprocal), (abs, MG_U_abs), (relu, MG_U_relu),
                      (erf, MG_U_erf), (sigmoid, MG_U_sigmoid), (gelu, MG_U_gelu), (gelu_tanh, MG_U_gelu_tanh),
-                     (silu, MG_U_silu), (mish, MG_U_mish), (exp, MG_U_exp), (log, MG_U_log), (log1p, MG_U_log1p),
+                     (silu, MG_U_silu), (mish, MG_U_mish), (hardsigmoid, MG_U_hardsigmoid), (hardswish, MG_U_hardswish), (exp, MG_U_exp), (log, MG_U_log), (log1p, MG_U_log1p),
                      (sin, MG_U_sin), (cos, MG_U_cos), (tanh, MG_U_tanh)]:
     kernel_.in_place = unary_in_place(kernel_, op_)

@@ -26,12 +26,12 @@ INT32, INT64, BOOL = np.dtype("int32"), np.dtype("int64"), np.dtype("bool")
 # Kernels of each element: the result has the shape that the operands broadcast to.
 ELEMENTWISE = """
     add sub rsub mul div pow maximum minimum eq ne lt le gt ge logical_and logical_or logical_xor relu_backward sigmoid_backward
-    tanh_backward gelu_backward gelu_tanh_backward silu_backward mish_backward atan2 hypot prelu fmod remainder floor_divide
-    trunc_divide complex copysign heaviside fmax fmin logaddexp logaddexp2 xlogy xlog1py neg exp log log1p sqrt rsqrt reciprocal
-    abs sign sin cos tanh sigmoid gelu gelu_tanh silu mish relu conj invert exp2 expm1 log2 log10 tan sinh cosh asin acos atan
-    asinh acosh atanh floor ceil trunc round sgn sinc erf erfc erfinv lgamma digamma angle isnan isinf isfinite signbit
-    polygamma gammainc gammaincc zeta i0 i1 nextafter frexp where lerp add_scaled addcmul addcdiv huber clamp nan_to_num
-    dropout_backward
+    tanh_backward gelu_backward gelu_tanh_backward silu_backward mish_backward hardsigmoid_backward hardswish_backward atan2
+    hypot prelu fmod remainder floor_divide trunc_divide complex copysign heaviside fmax fmin logaddexp logaddexp2 xlogy xlog1py
+    neg exp log log1p sqrt rsqrt reciprocal abs sign sin cos tanh sigmoid gelu gelu_tanh silu mish relu hardsigmoid hardswish
+    conj invert exp2 expm1 log2 log10 tan sinh cosh asin acos atan asinh acosh atanh floor ceil trunc round sgn sinc erf erfc
+    erfinv lgamma digamma angle isnan isinf isfinite signbit polygamma gammainc gammaincc zeta i0 i1 nextafter frexp where lerp
+    add_scaled addcmul addcdiv huber threshold zero_within softshrink clamp nan_to_num dropout_backward
 """
 
 # Kernels whose result has the shape of the first array.

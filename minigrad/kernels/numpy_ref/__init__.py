@@ -29,10 +29,11 @@ FILES = {
     "convolution": "col2im conv conv_input conv_weight im2col max_pool max_pool_backward max_pool_select resample",
     "elementwise":
         "abs acos acosh add add_scaled addcdiv addcmul angle asin asinh atan atan2 atanh ceil clamp complex conj copysign cos cosh "
-        "div eq equal exp exp2 expm1 floor floor_divide fmax fmin fmod ge gt heaviside huber hypot invert isfinite isinf isnan le "
-        "lerp log log10 log1p log2 logaddexp logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul nan_to_num ne "
-        "neg pow prelu reciprocal relu relu_backward remainder round rsqrt rsub sgn sigmoid sigmoid_backward sign signbit sin sinc "
-        "sinh sqrt sub tan tanh tanh_backward trunc trunc_divide where xlog1py xlogy",
+        "div eq equal exp exp2 expm1 floor floor_divide fmax fmin fmod ge gt hardsigmoid hardsigmoid_backward hardswish "
+        "hardswish_backward heaviside huber hypot invert isfinite isinf isnan le lerp log log10 log1p log2 logaddexp logaddexp2 "
+        "logical_and logical_or logical_xor lt maximum minimum mul nan_to_num ne neg pow prelu reciprocal relu relu_backward "
+        "remainder round rsqrt rsub sgn sigmoid sigmoid_backward sign signbit sin sinc sinh softshrink sqrt sub tan tanh "
+        "tanh_backward threshold trunc trunc_divide where xlog1py xlogy zero_within",
     "fourier": "fft_c2c fft_c2r fft_r2c",
     "gamma": "frexp gammainc gammaincc i0 i1 nextafter zeta",
     "joining":

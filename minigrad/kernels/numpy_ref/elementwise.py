@@ -45,6 +45,10 @@ __all__ = [
     "fmod",
     "ge",
     "gt",
+    "hardsigmoid",
+    "hardsigmoid_backward",
+    "hardswish",
+    "hardswish_backward",
     "heaviside",
     "huber",
     "hypot",
@@ -87,16 +91,19 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
+    "softshrink",
     "sqrt",
     "sub",
     "tan",
     "tanh",
     "tanh_backward",
+    "threshold",
     "trunc",
     "trunc_divide",
     "where",
     "xlog1py",
     "xlogy",
+    "zero_within",
 ]
 
 def round_floats(ufunc):
@@ -269,6 +276,26 @@ def relu_backward(g, z):
 
 
 @quiet
+def hardsigmoid(x):
+    return np.asarray(np.clip(x + 3, 0, 6) / 6)
+
+
+@quiet
+def hardsigmoid_backward(g, x):
+    return np.asarray(np.where(np.abs(x) >= 3, g.dtype.type(0), g / 6))
+
+
+@quiet
+def hardswish(x):           # below -3 the step is 0. We limit x to -3, because infinity times 0 is nan
+    return np.asarray(np.maximum(x, -3) * hardsigmoid(x))
+
+
+@quiet
+def hardswish_backward(g, x):
+    return np.asarray(np.where(x < 3, np.where(x <= -3, g.dtype.type(0), g * (x / 3 + 0.5)), g))
+
+
+@quiet
 def sigmoid_backward(g, z):
     return np.asarray(g * ((1 - z) * z))
 
@@ -316,6 +343,19 @@ def composed(add, sub, mul, div, minimum, abs):
 lerp, add_scaled, addcmul, addcdiv, huber = composed(add, sub, mul, div, minimum, abs)
 
 
+def piecewise(where, le, abs, sub, clamp):
+    """Make the kernels threshold, zero_within and softshrink of other kernels of a device."""
+    def threshold(x, y, limit, value):
+        return where(le(y, limit), value, x)
+
+    def zero_within(x, y, limit):
+        return where(le(abs(y), limit), 0.0, x)
+
+    def softshrink(x, limit):
+        return sub(x, clamp(x, -limit, limit))
+    return threshold, zero_within, softshrink
+
+
 @quiet
 def clamp(x, low, high):
     if x.dtype.kind in "iu":        # limits that the dtype cannot represent become its own limits
@@ -326,6 +366,9 @@ def clamp(x, low, high):
     if high is not None:
         x = np.minimum(x, high)
     return np.asarray(x)
+
+
+threshold, zero_within, softshrink = piecewise(where, le, abs, sub, clamp)
 
 
 @quiet

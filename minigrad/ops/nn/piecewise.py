@@ -79,7 +79,7 @@ class Threshold(Elementwise):
 
     def forward(k, x, threshold, value):
         v = to_wide(k, x)
-        return round_to(k, k.where(k.le(v, threshold), value, v), x)
+        return round_to(k, k.threshold(v, v, threshold, value), x)
 
     def vjp_x(g, x, threshold):
         return call(ThresholdBackward.op, (g, x, threshold))
@@ -93,7 +93,7 @@ class ThresholdBackward(SlopeOfLines):
     """z = x, or where y <= the threshold, 0: the gradient of threshold at y, given the output's gradient x"""
 
     def forward(k, x, y, threshold):
-        return k.where(k.le(to_wide(k, y), threshold), 0.0, x)
+        return k.threshold(x, to_wide(k, y), threshold, 0.0)
 
     def vjp_x(g, y, threshold):
         return call(ThresholdBackward.op, (g, y, threshold))
@@ -199,8 +199,7 @@ class Softshrink(Elementwise):
     inputs = 1
 
     def forward(k, x, lambd):
-        v = to_wide(k, x)
-        return round_to(k, k.sub(v, k.clamp(v, -lambd, lambd)), x)
+        return round_to(k, k.softshrink(to_wide(k, x), lambd), x)
 
     def vjp_x(g, x, lambd):
         return call(SoftshrinkBackward.op, (g, x, lambd))
@@ -211,7 +210,7 @@ class SoftshrinkBackward(SlopeOfLines):
     """z = x, or where |y| <= λ, 0: the gradient of softshrink at y, given the output's gradient x"""
 
     def forward(k, x, y, lambd):
-        return zero_within(k, x, y, lambd)
+        return k.zero_within(x, to_wide(k, y), lambd)
 
     def vjp_x(g, y, lambd):
         return call(SoftshrinkBackward.op, (g, y, lambd))
@@ -224,7 +223,7 @@ class Hardshrink(Elementwise):
     inputs = 1
 
     def forward(k, x, lambd):
-        return zero_within(k, x, x, lambd)
+        return k.zero_within(x, to_wide(k, x), lambd)
 
     def vjp_x(g, x, lambd):
         return call(HardshrinkBackward.op, (g, x, lambd))
@@ -237,15 +236,10 @@ class HardshrinkBackward(SlopeOfLines):
     torch_names = {"x": "grad_out", "y": "self"}
 
     def forward(k, x, y, lambd):
-        return zero_within(k, x, y, lambd)
+        return k.zero_within(x, to_wide(k, y), lambd)
 
     def vjp_x(g, y, lambd):
         return call(HardshrinkBackward.op, (g, y, lambd))
-
-
-def zero_within(k, x, y, limit):
-    """Return x, but 0 where |y| <= limit."""
-    return k.where(k.le(k.abs(to_wide(k, y)), limit), 0.0, x)
 
 
 # ---- approximations of sigmoid and silu --------------------------------------------------------------------------------
@@ -255,10 +249,8 @@ def zero_within(k, x, y, limit):
 class Hardsigmoid(Elementwise):
     """z = (x + 3) / 6, limited to [0, 1]"""
 
-    inputs = 1
-
-    def forward(k, x):
-        return round_to(k, hard_step(k, to_wide(k, x)), x)
+    kernel = "hardsigmoid"
+    params = ("x",)
 
     def vjp_x(g, x):
         return call(HardsigmoidBackward.op, (g, x))
@@ -268,8 +260,8 @@ class Hardsigmoid(Elementwise):
 class HardsigmoidBackward(SlopeOfLines):
     """z = x / 6, or where |y| >= 3, 0: the gradient of hardsigmoid at y, given the output's gradient x"""
 
-    def forward(k, x, y):
-        return k.where(k.ge(k.abs(y), 3.0), 0.0, k.div(x, 6.0))
+    kernel = "hardsigmoid_backward"
+    params = ("x", "y")
 
     def vjp_x(g, y):
         return call(HardsigmoidBackward.op, (g, y))
@@ -279,11 +271,8 @@ class HardsigmoidBackward(SlopeOfLines):
 class Hardswish(Elementwise):
     """z = x (x + 3) / 6, the fraction limited to [0, 1]"""
 
-    inputs = 1
-
-    def forward(k, x):              # below -3 the fraction is 0. We limit x to -3, because infinity times 0 is nan
-        v = to_wide(k, x)
-        return round_to(k, k.mul(k.maximum(v, -3.0), hard_step(k, v)), x)
+    kernel = "hardswish"
+    params = ("x",)
 
     def vjp_x(g, x):
         return call(HardswishBackward.op, (g, x))
@@ -296,10 +285,8 @@ class HardswishBackward(Elementwise):
     inputs = 2
     torch_names = GRADIENT
 
-    def forward(k, x, y):
-        g, v = to_wide(k, x), to_wide(k, y)
-        curved = k.mul(g, k.add(k.div(v, 3.0), 0.5))
-        return round_to(k, k.where(k.lt(v, 3.0), k.where(k.le(v, -3.0), 0.0, curved), g), x)
+    kernel = "hardswish_backward"
+    params = ("x", "y")
 
     def vjp_x(g, y):
         return call(HardswishBackward.op, (g, y))
@@ -307,8 +294,3 @@ class HardswishBackward(Elementwise):
     @in_float32
     def vjp_y(g, x, y):
         return where((y > -3) & (y < 3), g * x / 3, 0.0)
-
-
-def hard_step(k, x):
-    """(x + 3) / 6, limited to [0, 1]."""
-    return k.div(k.clamp(k.add(x, 3.0), 0.0, 6.0), 6.0)

@@ -43,7 +43,7 @@ from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.runtime.memory import empty_array, empty_like
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
-from minigrad.kernels.numpy_ref.elementwise import composed
+from minigrad.kernels.numpy_ref.elementwise import composed, piecewise
 from minigrad.kernels.numpy_ref.layout import dense, number
 
 BOOL = np.dtype(bool)
@@ -334,6 +334,9 @@ def clamp(x, low, high):
     if high is not None:
         z = minimum(z, high)    # noqa: F821
     return z
+
+
+threshold, zero_within, softshrink = piecewise(where, *[globals()[_name] for _name in ("le", "abs", "sub")], clamp)
 
 
 def fill_(x, value):

@@ -99,6 +99,16 @@ def relu(x):
     return x if x > 0 or x != x else 0
 
 
+def hardsigmoid(x):
+    t = x + like(x, 3)
+    return (like(x, 0) if t < 0 else like(x, 6) if t > 6 else t) / like(x, 6)
+
+
+def hardswish(x):
+    t = x + like(x, 3)                                  # below -3 we limit x too, because infinity times 0 is nan
+    return (like(x, -3) if x < -3 else x) * ((like(x, 0) if t < 0 else like(x, 6) if t > 6 else t) / like(x, 6))
+
+
 def sinc(x):
     return like(x, 1) if x == 0 else m.sin(like(x, PI) * x) / (like(x, PI) * x)
 
@@ -135,6 +145,8 @@ ONE = {
     "silu": floats(silu),
     "mish": floats(mish),
     "relu": Expression(relu, b=itself, c=NONE),
+    "hardsigmoid": floats(hardsigmoid),
+    "hardswish": floats(hardswish),
     "conj": Expression(itself, c=lambda x: x.conjugate()),
     "invert": Expression(NONE, i=lambda x: ~x, b=lambda x: not x, c=NONE),
     "exp2": floats(lambda x: m.pow(like(x, 2), x)),
@@ -313,6 +325,8 @@ TWO = {
     "gelu_tanh_backward": floats(gelu_tanh_slope),
     "silu_backward": floats(silu_slope),
     "mish_backward": floats(mish_slope),
+    "hardsigmoid_backward": floats(lambda g, x: 0 if abs(x) >= 3 else g / like(x, 6)),
+    "hardswish_backward": floats(lambda g, x: g if not x < 3 else 0 if x <= -3 else g * (x / like(x, 3) + like(x, 0.5))),
     "atan2": floats(lambda x, y: m.atan2(x, y)),
     "prelu": floats(lambda x, y: x if x > 0 else x * y),
     "hypot": floats(lambda x, y: m.hypot(x, y)),
