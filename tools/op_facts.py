@@ -231,8 +231,8 @@ def in_c():
 def on_cuda():
     """The kernels of the contract that exist for a GPU. They are read from the sources, since importing these needs numba.
 
-    They are functions, methods, names in ``__all__``, entries of a table of expressions, or variables. tests/cuda/test_ops.py compares the
-    result with the imported kernels.
+    They are functions, methods, names in ``__all__``, entries of a table of expressions, or variables.
+    tests/cuda/test_ops.py compares the result with the imported kernels.
     """
     found = set()
     for file in (ROOT / "kernels" / "cuda").rglob("*.py"):
