@@ -48,7 +48,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 def apply_rule(name, rule, input, args=(), inplace=False, in_place=None):
     """Apply the op of `rule` to `input` and `args`. With `inplace`, use the rule `in_place` if there is one."""
-    if truth(inplace, "inplace", name):
+    if inplace is not False and truth(inplace, "inplace", name):
         return apply_inplace((in_place or rule).op, input, args)
     return call(rule.op, (input, *args))
 
@@ -68,9 +68,13 @@ def require_real(name, x):
 
 def require_ordered(name, x, *numbers):
     """Return `x`; raise unless `x` and `numbers` can be compared: a tensor of real floating point numbers and real numbers."""
-    require_floating(name, x)
-    if x.dtype.is_complex or any([isinstance(n, (complex, np.complexfloating)) for n in numbers]):
-        raise DtypeError("MG-E203", Ordering.refuses_complex, found=x.dtype.name)
+    dtype = tensor_argument(name, x).dtype
+    if not dtype.is_floating_point:
+        reject_integers(name, x)
+        raise DtypeError("MG-E203", Ordering.refuses_complex, found=dtype.name)
+    for n in numbers:
+        if type(n) is not float and isinstance(n, (complex, np.complexfloating)):
+            raise DtypeError("MG-E203", Ordering.refuses_complex, found=dtype.name)
     return x
 
 

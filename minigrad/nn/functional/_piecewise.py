@@ -135,7 +135,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     min_val, max_val = real(min_val, "min_val", "hardtanh"), real(max_val, "max_val", "hardtanh")
     if min_val > max_val:
         raise TensorValueError("MG-E332", "min_val cannot be greater than max_val")
-    min_val, max_val = [convert_number(n, tensor_argument("hardtanh", input).dtype) for n in (min_val, max_val)]
+    dtype = tensor_argument("hardtanh", input).dtype
+    return apply_limits(input, convert_number(min_val, dtype), convert_number(max_val, dtype), inplace)
+
+
+def apply_limits(input, min_val, max_val, inplace):
+    """hardtanh, for limits that fit the dtype of `input`."""
     if has_integers(input):
         return apply_formula("hardtanh", lambda x: cast_like(x, where(x <= min_val, min_val, where(x >= max_val, max_val, x))),
                              input, inplace)
@@ -154,7 +159,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     >>> F.relu6(mg.tensor([-3., 7.]))
     tensor([0., 6.])
     """
-    return hardtanh(input, 0.0, 6.0, inplace)
+    return apply_limits(tensor_argument("hardtanh", input), 0.0, 6.0, inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
