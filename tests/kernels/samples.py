@@ -94,7 +94,7 @@ for _names, _dtypes, _kinds in [
         ("log log1p rsqrt reciprocal", (*FLOATS, "float16"), ("positive", "special")), ("invert", (*INTEGERS, "bool"), ("any",)),
         ("floor ceil trunc round", REAL, ("any", "special")), ("exp2 expm1 tan sinh cosh atan asinh", FLOATS, ("any", "special")),
         ("isnan isinf isfinite", (*EVERY,), ("any", "special")), ("sgn", (*REAL, *COMPLEX), ("any", "special")),
-        ("signbit", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh silu mish hardsigmoid hardswish", FLOATS, ("any", "special")), ("lgamma digamma erfinv", FLOATS, ("any", "special")),
+        ("signbit frac", REAL, ("any", "special")), ("erf erfc sinc gelu gelu_tanh silu mish hardsigmoid hardswish", FLOATS, ("any", "special")), ("lgamma digamma erfinv", FLOATS, ("any", "special")),
         ("log2 log10 acosh", FLOATS, ("positive", "special")), ("asin acos atanh", FLOATS, ("any",)),
         ("copy to_host", EVERY, ("any",)), ("contiguous owns", EVERY, ("any",))]:
     for _shape, _kind in itertools.product(SHAPES, _kinds):
@@ -125,6 +125,7 @@ for _a, _b in PAIRS:
         sample("copysign heaviside fmax fmin", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
     sample("logaddexp logaddexp2", f"{_a} {_b}", _a, _b, dtypes=FLOATS)
     sample("xlogy xlog1py", f"{_a} {_b}", (_a, "any"), (_b, "positive"), dtypes=FLOATS)
+    sample("xlogy xlog1py", f"{_a} {_b} special", (_a, "special"), (_b, "special"), dtypes=FLOATS)
     sample("pow", f"{_a} {_b}", (_a, "positive"), (_b, "any"), dtypes=(*FLOATS, *COMPLEX))
     sample("logical_and logical_or logical_xor", f"{_a} {_b}", _a, _b, dtypes=(*INTEGERS, "bool"))
     sample("where", f"{_a} {_b}", _a, _b, dtypes=EVERY, after=lambda x, y: (np.asarray(x.real > 0), x, y))
@@ -149,6 +150,9 @@ for _shape in SHAPES:
         sample("threshold", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.5, 0.1))
         sample("zero_within", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 0.5))
         sample("softshrink", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x: (x, 0.5))
+        sample("softplus", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x: (x, 2.0, 1.0))
+        sample("elu", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 1.5, 0.5))
+        sample("log_sigmoid", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x: (x, np.asarray(np.exp(-np.abs(x)))))
         sample("addcmul addcdiv", f"{_shape} {_kind}", (_shape, "any"), (_shape, _kind), (_shape, "positive"), dtypes=FLOATS,
                after=lambda b, x, y: (b, x, y, -0.3))
 for _name in ("add", "sub"):
@@ -162,11 +166,13 @@ sample("lerp", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5))
 sample("huber", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
 sample("threshold", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
 sample("zero_within", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5))
+sample("elu", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
 sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
 for _shape in SHAPES:
     sample("polygamma", f"{_shape}", (_shape, "positive"), dtypes=FLOATS, after=lambda x: (x, 2))
     sample("frexp", f"{_shape}", (_shape, "special"), dtypes=FLOATS)
-    sample("i0 i1", f"{_shape}", _shape, dtypes=FLOATS)
+    for _kind in ("any", "special"):
+        sample("i0 i1 i0e i1e", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS)
     sample("gammainc gammaincc zeta", f"{_shape}", (_shape, "positive"), (_shape, "positive"), dtypes=FLOATS)
     sample("nextafter", f"{_shape}", (_shape, "special"), (_shape, "special"), dtypes=FLOATS)
     sample("nan_to_num", f"{_shape}", (_shape, "special"), dtypes=FLOATS, after=lambda x: (x, 0.0, 1.0, None))
@@ -266,7 +272,7 @@ for (_shape, _dims), _keep in itertools.product(REDUCED, (False, True)):
                    after=lambda x, y, d=_dims[0], r=_reverse: (x, y, d, r))
     for _kind in ("any", "special"):
         sample("var", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, 1, k))
-        sample("logsumexp", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
+        sample("nansum logsumexp", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x, d=_dims, k=_keep: (x, d, k))
         sample("mean", f"{_shape} {_dims} {_keep} {_kind}", (_shape, _kind), dtypes=(*FLOATS, "float16"),
                after=lambda x, d=_dims, k=_keep: (x, d, k))
     if 0 not in _shape:

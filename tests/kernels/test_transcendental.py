@@ -156,3 +156,24 @@ def test_powers_of_ten_and_two():
     np.testing.assert_array_equal(CPU.log10(np.array([float(f"1e{k}") for k in tens])), tens)
     np.testing.assert_array_equal(CPU.log2(np.ldexp(1.0, twos)), twos)
     np.testing.assert_array_equal(CPU.exp2(twos.astype(float)), np.ldexp(1.0, twos))
+
+
+@numpys
+@pytest.mark.parametrize("dtype", UNITS)
+@pytest.mark.parametrize("name", ["i0", "i1", "i0e", "i1e"])
+def test_bessel_functions(name, dtype):
+    """They equal their integrals, the mean of e^(x cos t) and of x e^(x cos t) sin² t over 0 < t < pi, by the midpoint rule."""
+    rng = np.random.default_rng(0)
+    most = 2000 if name[2:] else 85 if dtype == "float32" else 700
+    x = np.concatenate([rng.uniform(0, 30, 300), np.exp(rng.uniform(np.log(1e-8), np.log(most), 300)), [8, np.nextafter(8, 9), most]]).astype(dtype)
+    exact, t = x.astype(np.longdouble), (np.arange(1000, dtype=np.longdouble) + 0.5) * (np.pi / 1000)
+    of = np.exp(-2 * exact[:, None] * np.sin(t / 2) ** 2)
+    value = (of * np.sin(t) ** 2).mean(1) * exact if name[1] == "1" else of.mean(1)
+    if not name[2:]:
+        value = value * np.exp(exact)
+    for sign in (1, -1):
+        found = getattr(CPU, name)(x * sign) * (sign if name[1] == "1" else 1)
+        assert units(found, value, dtype).max() <= UNITS[dtype]
+    ends = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0], dtype)
+    np.testing.assert_array_equal(getattr(CPU, name)(ends), {"i0": [np.inf, np.inf, np.nan, 1, 1], "i1": [np.inf, -np.inf, np.nan, 0, -0.0],
+                                                             "i0e": [0, 0, np.nan, 1, 1], "i1e": [0, 0, np.nan, 0, -0.0]}[name])

@@ -451,6 +451,8 @@ writing("index_reduce_", lambda m, x, y: (x * 1).index_reduce_(1, m.tensor([2, 0
         name_differs=True)
 case("i0", lambda m, x: m.i0(x * 4), (2, 3))
 case("special_i1", lambda m, x: m.special.i1(x * 4), (2, 3), numbers="nonzero")
+case("special_i0e", lambda m, x: m.special.i0e(x * 4), (2, 3), numbers="nonzero")
+case("special_i1e", lambda m, x: m.special.i1e(x * 4), (2, 3), numbers="nonzero")
 case("nextafter", lambda m, x, y: m.nextafter(x, y) * x * y, (2, 3), (2, 3), numbers="apart")
 case("frexp", lambda m, x: m.frexp(x).mantissa ** 2, (2, 3), numbers="nonzero")
 case("pdist", lambda m, x: m.pdist(x), (4, 3), name_differs=True, double=False)     # in PyTorch

@@ -31,13 +31,13 @@ cdef extern from "elementwise.h" nogil:
     int MG_B_add, MG_B_sub, MG_B_mul, MG_B_div, MG_B_maximum, MG_B_minimum, MG_B_relu_backward
     int MG_B_sigmoid_backward, MG_B_tanh_backward, MG_B_rsub, MG_B_gelu_backward, MG_B_gelu_tanh_backward
     int MG_B_silu_backward, MG_B_mish_backward, MG_B_prelu, MG_B_hypot, MG_B_fmod, MG_B_remainder, MG_B_floor_divide
-    int MG_B_hardsigmoid_backward, MG_B_hardswish_backward
+    int MG_B_hardsigmoid_backward, MG_B_hardswish_backward, MG_B_copysign, MG_B_heaviside, MG_B_xlogy, MG_B_xlog1py
     int MG_B_logaddexp, MG_B_logaddexp2, MG_B_pow, MG_B_atan2
     ctypedef void (*mg_mixed)(const void *, const void *, const void *, const void *, const void *, void *, Py_ssize_t)
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
-    int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled, MG_M_replace_nan
-    int MG_M_threshold, MG_M_zero_within, MG_M_softshrink
+    int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled, MG_M_nan_to_num
+    int MG_M_threshold, MG_M_zero_within, MG_M_softshrink, MG_M_softplus, MG_M_elu, MG_M_log_sigmoid
 
 cdef enum:
     MOST_OPS = 32       # in the table of binary loops
@@ -184,6 +184,22 @@ def hypot(x, y):
     return binary(MG_B_hypot, x, y, "hypot")
 
 
+def copysign(x, y):
+    return binary(MG_B_copysign, x, y, "copysign")
+
+
+def heaviside(x, y):
+    return binary(MG_B_heaviside, x, y, "heaviside")
+
+
+def xlogy(x, y):
+    return binary(MG_B_xlogy, x, y, "xlogy")
+
+
+def xlog1py(x, y):
+    return binary(MG_B_xlog1py, x, y, "xlog1py")
+
+
 def logaddexp(x, y):
     return binary(MG_B_logaddexp, x, y, "logaddexp")
 
@@ -322,6 +338,21 @@ def softshrink(x, limit):
     return numpy_ref.softshrink(x, limit) if z is None else z
 
 
+def softplus(x, beta, threshold):
+    z = mixed(MG_M_softplus, x, x, x, beta, threshold)
+    return numpy_ref.softplus(x, beta, threshold) if z is None else z
+
+
+def elu(x, y, low, scale):
+    z = mixed(MG_M_elu, x, y, x, low, scale)
+    return numpy_ref.elu(x, y, low, scale) if z is None else z
+
+
+def log_sigmoid(x, u):
+    z = mixed(MG_M_log_sigmoid, x, u, x, 0, 0)
+    return numpy_ref.log_sigmoid(x, u) if z is None else z
+
+
 cdef inline object or_infinity(object limit, double infinity):
     """A limit as a number; None for nan, which limits all numbers to nan, and is left to `maximum` and `minimum`."""
     return infinity if limit is None else None if type(limit) is float and limit != limit else limit
@@ -345,12 +376,10 @@ def clamp(x, low, high):
 def nan_to_num(x, nan, posinf, neginf):
     cdef int kind = easy(x)
     cdef double most = FLT_MAX if kind == 0 else DBL_MAX
-    if kind < 0 or posinf is not None or neginf is not None or nan is None:
+    if kind < 0 or posinf is not None or neginf is not None or nan is None or not -most <= nan <= most:
         return numpy_ref.nan_to_num(x, nan, posinf, neginf)
-    cdef ndarray z = <ndarray>mixed(MG_M_limit, x, x, x, -most, most)       # nan stays
-    if write_mixed(MG_M_replace_nan, kind, z, z, z, nan, 0, z):
-        return z
-    return numpy_ref.nan_to_num(x, nan, posinf, neginf)
+    z = mixed(MG_M_nan_to_num, x, x, x, nan, most)
+    return numpy_ref.nan_to_num(x, nan, posinf, neginf) if z is None else z
 
 
 # ---- results in given memory ------------------------------------------------------------------------------------------
@@ -422,7 +451,8 @@ for kernel_, op_ in [(add, MG_B_add), (sub, MG_B_sub), (rsub, MG_B_rsub), (mul, 
                      (mish_backward, MG_B_mish_backward), (hardsigmoid_backward, MG_B_hardsigmoid_backward),
                      (hardswish_backward, MG_B_hardswish_backward), (prelu, MG_B_prelu), (hypot, MG_B_hypot), (fmod, MG_B_fmod),
                      (remainder, MG_B_remainder), (floor_divide, MG_B_floor_divide), (logaddexp, MG_B_logaddexp),
-                     (atan2, MG_B_atan2)]:
+                     (atan2, MG_B_atan2), (copysign, MG_B_copysign), (heaviside, MG_B_heaviside), (xlogy, MG_B_xlogy),
+                     (xlog1py, MG_B_xlog1py)]:
     kernel_.in_place = binary_in_place(kernel_, op_)
 neg.in_place = unary_in_place(neg, MG_U_neg)
 

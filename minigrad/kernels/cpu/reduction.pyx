@@ -65,6 +65,7 @@ cdef extern from "reductions.h" nogil:
     ctypedef void (*mg_reduction)(const void *, void *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double)
     const mg_reduction mg_var_loops[2]
     const mg_reduction mg_prod_loops[2]
+    const mg_reduction mg_nansum_loops[2]
     const mg_reduction mg_logsumexp_loops[2]
     void sum_whole "mg_sum_whole"(const cnp.int64_t *, cnp.int64_t *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
 
@@ -103,6 +104,11 @@ def var(x, reduced, correction, keepdim):
 def prod(x, reduced, keepdim):
     z = reduce(mg_prod_loops, x, reduced, keepdim, 0)
     return numpy_ref.prod(x, reduced, keepdim) if z is None else z
+
+
+def nansum(x, reduced, keepdim):
+    z = reduce(mg_nansum_loops, x, reduced, keepdim, 0)
+    return numpy_ref.nansum(x, reduced, keepdim) if z is None else z
 
 
 def logsumexp(x, reduced, keepdim):

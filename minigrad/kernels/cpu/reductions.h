@@ -1,4 +1,4 @@
-/* Reductions of n numbers to one: variance, product, log Σ exp. Each is a function of one row, and one of neighbouring columns; a
+/* Reductions of n numbers to one: variance, product, sum without nan, log Σ exp. Each is a function of one row, and one of neighbouring columns; a
    loop takes an array of outer x n x inner numbers apart into them. */
 #ifndef MINIGRAD_REDUCTIONS_H
 #define MINIGRAD_REDUCTIONS_H
@@ -72,6 +72,21 @@
             for (mg_size i = 0; i < columns; i++) to[i] = (T)total[i];                             \
         )                                                                                          \
     }                                                                                              \
+    static inline T mg_nansum_of_##suffix(const T *x, mg_size n, double unused) {                  \
+        (void)unused;                                                                              \
+        MG_TOTAL(T, total, n, x[i] == x[i] ? x[i] : 0)                                             \
+        return (T)total;                                                                           \
+    }                                                                                              \
+    MG_SIMD static void mg_nansum_columns_##suffix(const T *p, T *r, mg_size outer, mg_size n, mg_size inner, double unused) { \
+        (void)unused;                                                                              \
+        MG_COLUMN_TILES(T,                                                                         \
+            double total[MG_WIDE] = {0};                                                           \
+            T part[MG_WIDE] = {0};                                                                 \
+            MG_SUM_LANES(T, v == v ? v : 0)                                                        \
+            MG_FOLD(total[c] += total[i];)                                                         \
+            for (mg_size i = 0; i < columns; i++) to[i] = (T)total[i];                             \
+        )                                                                                          \
+    }                                                                                              \
     static inline T mg_logsumexp_of_##suffix(const T *x, mg_size n, double unused) {               \
         T top = -INFINITY;                                                                         \
         (void)unused;                                                                              \
@@ -96,7 +111,8 @@
             for (mg_size i = 0; i < columns; i++) to[i] = (T)(log(total[i]) + top[i]);             \
         )                                                                                          \
     }                                                                                              \
-    MG_REDUCTION_LOOP(var, T, suffix) MG_REDUCTION_LOOP(prod, T, suffix) MG_REDUCTION_LOOP(logsumexp, T, suffix)
+    MG_REDUCTION_LOOP(var, T, suffix) MG_REDUCTION_LOOP(prod, T, suffix) MG_REDUCTION_LOOP(nansum, T, suffix) \
+    MG_REDUCTION_LOOP(logsumexp, T, suffix)
 
 #define MG_REDUCTION_LOOP(name, T, suffix)                                                         \
     MG_SIMD static void mg_##name##_##suffix(const void *x, void *z, mg_size outer, mg_size n, mg_size inner, double argument) { \
@@ -117,7 +133,7 @@ MG_REDUCTIONS(double, f64, mg_exp_of_f64)
 
 typedef void (*mg_reduction)(const void *, void *, mg_size, mg_size, mg_size, double);
 static const mg_reduction mg_var_loops[2] = {mg_var_f32, mg_var_f64}, mg_prod_loops[2] = {mg_prod_f32, mg_prod_f64},
-    mg_logsumexp_loops[2] = {mg_logsumexp_f32, mg_logsumexp_f64};
+    mg_nansum_loops[2] = {mg_nansum_f32, mg_nansum_f64}, mg_logsumexp_loops[2] = {mg_logsumexp_f32, mg_logsumexp_f64};
 
 /* z[o, i] = Σ x[o, k, i] over k, for integers, which wrap around */
 MG_SIMD static void mg_sum_whole(const int64_t *x, int64_t *z, mg_size outer, mg_size n, mg_size inner) {

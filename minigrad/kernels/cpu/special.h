@@ -1,5 +1,5 @@
-/* Special functions of one double. The formulas are those of numpy_ref/special.py and numpy_ref/gamma.py, which explain them; what
-   the C library has, it computes. */
+/* Special functions of one double. The formulas are those of numpy_ref/special.py, which explains them; what the C library has, it
+   computes. */
 #ifndef MINIGRAD_SPECIAL_H
 #define MINIGRAD_SPECIAL_H
 
@@ -40,22 +40,5 @@ static double mg_erfinv(double x) {
     }
     return copysign(z, x);
 }
-
-/* I0 or I1 of |x| */
-static double mg_bessel(double x, int order) {
-    x = fabs(x);
-    if (isinf(x)) return x;
-    double part = 1, total = 1;
-    if (x <= 20) {
-        for (int k = 1; k < 60; k++) { part *= x * x / 4 / (k * (k + order)); total += part; }
-        return order ? total * (x / 2) : total;
-    }
-    for (int k = 1; k < 38; k++) { part *= ((2 * k - 1) * (2 * k - 1) - 4 * order) / (8 * k * x); total += part; }
-    const double half = exp(x / 2);     /* e^x may overflow where the result does not */
-    return half / sqrt(2 * MG_PI * x) * total * half;
-}
-
-static double mg_i0(double x) { return mg_bessel(x, 0); }
-static double mg_i1(double x) { return copysign(mg_bessel(x, 1), x); }
 
 #endif

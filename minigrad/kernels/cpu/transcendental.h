@@ -1,5 +1,5 @@
-/* Logarithms, exponentials, the functions of circles and hyperbolas, and for floats the error and gamma functions, as arithmetic
-   without branches, so that a loop over them vectorises (simd.h). libm's functions take one number at a time, three to ten times as
+/* Logarithms, exponentials, the functions of circles and hyperbolas, Bessel functions, and for floats the error and gamma functions,
+   as arithmetic without branches, so that a loop over them vectorises (simd.h). libm's functions take one number at a time, three to ten times as
    long. NumPy has vectorised ones, but most of them only for AVX-512.
 
    All compute with doubles. `narrow`, which is a constant at each call, says that the result becomes a float: then fewer terms of a
@@ -314,6 +314,62 @@ MG_FUNCTION double mg_digamma_narrow(double x) {
     const double sum = (twice / (x * (x + 7)) + twice / ((x + 1) * (x + 6))) + (twice / ((x + 2) * (x + 5)) + twice / ((x + 3) * (x + 4)));
     return mg_log(y, 0) - (0.5 * r + z * tail) - sum;
 }
+
+/* ---- Bessel functions -------------------------------------------------------------------------------------------------- */
+
+/* I0 or I1 of |x|, and if `scaled` times e^-|x|: up to 8 a polynomial in x²/4, above e^|x| / √|x| times one in 16 / |x| - 1. */
+MG_FUNCTION double mg_bessel(double x, int order, int scaled, int narrow) {
+    const double a = fabs(x), low = mg_at_most(a, 8), z = 0.25 * low * low, end = narrow ? 200 : 720;
+    const double high = mg_at_least(scaled ? a : mg_at_most(a, end), 8), t = 16 / high - 1;
+    double near, far;
+    if (narrow) {
+        near = order ? 0.5 * low * MG_P12(z, 1.0, 0.5000000003, 0.08333333232, 0.006944445628, 0.000347221512, 1.157432512e-5,
+                                          2.755170792e-7, 4.929177044e-9, 6.754619741e-11, 8.103532777e-13, 4.884675451e-15,
+                                          9.614043079e-17)
+            : MG_P12(z, 0.9999999997, 1.000000005, 0.2499999863, 0.02777779377, 0.001736101514, 6.944783541e-5, 1.928254851e-6,
+                     3.947857159e-8, 6.043361384e-10, 8.279219658e-12, 4.887155262e-14, 1.211599092e-15);
+        far = order ? MG_P8(t, 0.3893984591, -0.009749577241, -0.0002192373854, -1.503704714e-5, -1.825006939e-6, -3.548195417e-7,
+                            -1.231841967e-7, -3.785602479e-8)
+            : MG_P8(t, 0.4021765094, 0.003360552031, 0.0001362174078, 1.114154219e-5, 1.475475636e-6, 3.038330909e-7,
+                    1.091023294e-7, 3.363580224e-8);
+    } else if (order) {
+        const double top = MG_P5(z, 3.353504320733521481e-19, 1.837156865691237177e-21, 8.963806609001203763e-24,
+                                 3.159069754559477399e-26, 2.090351329830839709e-28);
+        const double tail = MG_P12(t, 5.57201839809303574e-9, -7.687251308765992128e-9, -6.944418633987387605e-9,
+                                   3.501765193290176037e-9, 4.763780078020254118e-9, -1.521821406068073322e-9,
+                                   -2.262440110920444729e-9, 5.870664618471486445e-10, 6.772747845446200075e-10,
+                                   -1.628326432262124354e-10, -9.49189039299204836e-11, 2.242176859684744333e-11);
+        near = 0.5 * low * MG_P13(z, 1.0, 0.4999999999999999992, 0.08333333333333333819, 0.006944444444444432917,
+                                  0.0003472222222222366167, 1.157407407406317414e-5, 2.755731922452984575e-7,
+                                  4.920949859540306608e-9, 6.834652632309532218e-11, 7.594057567711264751e-13,
+                                  6.903701192957936128e-15, 5.229948819445319767e-17, top);
+        far = MG_P13(t, 0.3893984590258723195, -0.009749577193235764253, -0.0002192357638313777646, -1.503854719822175868e-5,
+                     -1.834910249399017661e-6, -3.483856346425313299e-7, -1.000107504624396143e-7, -4.312849803100673114e-8,
+                     -2.339412295836255669e-8, -8.432168972932416674e-9, 6.847578299269339981e-9, 1.405174692873554259e-8, tail);
+    } else {
+        const double top = MG_P5(z, 4.360036226917577633e-18, 2.569874385751495668e-20, 1.350958279694769937e-22,
+                                 4.940670282542571533e-25, 3.645438681267743271e-27);
+        const double tail = MG_P12(t, -5.017594034504671318e-9, 7.600254486433508474e-9, 6.522264862032270643e-9,
+                                   -3.58628341115823065e-9, -4.53057107686211928e-9, 1.608488615578177106e-9,
+                                   2.163681278413875721e-9, -6.327909921997027083e-10, -6.494591114401118479e-10,
+                                   1.769808553945653485e-10, 9.114760157514252661e-11, -2.442197268813183146e-11);
+        near = MG_P13(z, 1.0, 0.9999999999999999851, 0.2500000000000000893, 0.02777777777777756574, 0.001736111111111375859,
+                      6.944444444424398499e-5, 1.92901234577904049e-6, 3.936759885673581458e-8, 6.151187413177667273e-10,
+                      7.594056846699173385e-12, 7.594079950279468804e-14, 6.275862820937522005e-16, top);
+        far = MG_P13(t, 0.4021765094450080859, 0.003360551983667891163, 0.0001362160743895146389, 1.114303378845176013e-5,
+                     1.483847678092264524e-6, 2.973599208466773304e-7, 8.872014585661554999e-8, 3.932512321137824429e-8,
+                     2.156780676115673052e-8, 7.55936409866543692e-9, -6.856484545962442429e-9, -1.342751148190090605e-8, tail);
+    }
+    far = far / sqrt(high);
+    if (scaled) return mg_choose(a <= 8, near * mg_exp(-low, narrow), far);
+    double sum;             /* the power of 2 comes last: e^x may overflow where the result does not */
+    const double r = mg_reduce_exp(high, &sum);
+    return mg_choose(a <= 8, near, mg_scale(far + far * mg_exp_series(r, narrow), mg_whole(sum), narrow));
+}
+MG_FUNCTION double mg_i0(double x, int narrow) { return mg_bessel(x, 0, 0, narrow); }
+MG_FUNCTION double mg_i1(double x, int narrow) { return copysign(mg_bessel(x, 1, 0, narrow), x); }
+MG_FUNCTION double mg_i0e(double x, int narrow) { return mg_bessel(x, 0, 1, narrow); }
+MG_FUNCTION double mg_i1e(double x, int narrow) { return copysign(mg_bessel(x, 1, 1, narrow), x); }
 
 /* ---- inverse functions of a circle ----------------------------------------------------------------------------------- */
 

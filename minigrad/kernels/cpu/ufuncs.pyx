@@ -165,5 +165,5 @@ isnan, isinf, isfinite = [loop_of_one(getattr(np, name), name, FLOATS) for name 
 invert = loop_of_one(np.invert, "invert", BITS)
 logical_and, logical_or, logical_xor = [loop_of_two(getattr(np, "bitwise_" + name), "logical_" + name, BITS)
                                         for name in ("and", "or", "xor")]
-copysign, fmax, fmin = [loop_of_two(getattr(np, name), name, FLOATS) for name in ("copysign", "fmax", "fmin")]
+fmax, fmin = [loop_of_two(getattr(np, name), name, FLOATS) for name in ("fmax", "fmin")]
 power = loop_of_two(np.power, "pow", FLOATS)

@@ -16,32 +16,27 @@ cdef extern from "elementwise.h" nogil:
     int MG_PARALLEL
     ctypedef void (*mg_unary)(const void *, void *, Py_ssize_t)
     const mg_unary mg_unary_loops[][2]
-    const mg_unary mg_special_loops[][2]
     void mg_run_unary(mg_unary, const char *, char *, Py_ssize_t, int, int)
     int MG_U_abs, MG_U_relu, MG_U_erf
     int MG_U_sigmoid, MG_U_gelu, MG_U_gelu_tanh, MG_U_silu, MG_U_mish, MG_U_sign, MG_U_angle, MG_U_hardsigmoid, MG_U_hardswish
     int MG_U_erfc, MG_U_erfinv, MG_U_lgamma, MG_U_digamma
     int MG_U_exp, MG_U_exp2, MG_U_expm1, MG_U_log, MG_U_log2, MG_U_log10, MG_U_log1p, MG_U_sin, MG_U_cos, MG_U_tan, MG_U_asin, MG_U_acos
     int MG_U_atan, MG_U_sinh, MG_U_cosh, MG_U_tanh, MG_U_asinh, MG_U_acosh, MG_U_atanh
-    int MG_S_i0, MG_S_i1
+    int MG_U_frac, MG_U_sinc, MG_U_i0, MG_U_i1, MG_U_i0e, MG_U_i1e
 
 
 cdef object unary(int op, object x, str twin):
-    return loop_over(mg_unary_loops[op], x, twin)
-
-
-cdef object loop_over(const mg_unary *loops, object x, str twin):
     cdef int kind = easy(x)
     cdef ndarray block
     if kind >= 0:
-        return run_unary(loops[kind], <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
+        return run_unary(mg_unary_loops[op][kind], <ndarray>x, fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x)))
     kind = kind_of(x)
     if kind >= 0:           # an expanded or transposed array, or a view with gaps
         block = repeated_part(<ndarray>x)
         if block is not x:
-            return repeated(loop_over(loops, block, twin), dims(<ndarray>x))
+            return repeated(unary(op, block, twin), dims(<ndarray>x))
         block = gapless(<ndarray>x)
-        return run_unary(loops[kind], block, new_like(block, typenum(block)))
+        return run_unary(mg_unary_loops[op][kind], block, new_like(block, typenum(block)))
     return getattr(numpy_ref, twin)(x)
 
 
@@ -157,12 +152,16 @@ def digamma(x):
     return unary(MG_U_digamma, x, "digamma")
 
 
-def i0(x):
-    return loop_over(mg_special_loops[MG_S_i0], x, "i0")
+def frac(x):
+    return unary(MG_U_frac, x, "frac")
 
 
-def i1(x):
-    return loop_over(mg_special_loops[MG_S_i1], x, "i1")
+def sinc(x):
+    return unary(MG_U_sinc, x, "sinc")
+
+
+i0, i1, i0e, i1e = [transcendental(op_, name_) for op_, name_ in (
+    (MG_U_i0, "i0"), (MG_U_i1, "i1"), (MG_U_i0e, "i0e"), (MG_U_i1e, "i1e"))]
 
 
 def unary_in_place(kernel, int op):

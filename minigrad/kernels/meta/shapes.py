@@ -31,7 +31,8 @@ ELEMENTWISE = """
     neg exp log log1p sqrt rsqrt reciprocal abs sign sin cos tanh sigmoid gelu gelu_tanh silu mish relu hardsigmoid hardswish
     conj invert exp2 expm1 log2 log10 tan sinh cosh asin acos atan asinh acosh atanh floor ceil trunc round sgn sinc erf erfc
     erfinv lgamma digamma angle isnan isinf isfinite signbit polygamma gammainc gammaincc zeta i0 i1 nextafter frexp where lerp
-    add_scaled addcmul addcdiv huber threshold zero_within softshrink clamp nan_to_num dropout_backward
+    add_scaled addcmul addcdiv huber threshold zero_within softshrink clamp nan_to_num dropout_backward frac i0e i1e softplus
+    elu log_sigmoid
 """
 
 # Kernels whose result has the shape of the first array.
@@ -42,7 +43,7 @@ SAME = """
 SAME_INT64 = ("argsort", "cumextremum")
 
 # Kernels that reduce a tuple of dimensions.
-REDUCTIONS = ("sum", "mean", "prod", "amax", "amin", "logsumexp")
+REDUCTIONS = ("sum", "mean", "prod", "amax", "amin", "logsumexp", "nansum")
 
 
 def reduced(shape, dims, keepdim):

@@ -28,14 +28,14 @@ from minigrad._lazy import lazy
 FILES = {
     "convolution": "col2im conv conv_input conv_weight im2col max_pool max_pool_backward max_pool_select resample",
     "elementwise":
-        "abs acos acosh add add_scaled addcdiv addcmul angle asin asinh atan atan2 atanh ceil clamp complex conj copysign cos cosh "
-        "div eq equal exp exp2 expm1 floor floor_divide fmax fmin fmod ge gt hardsigmoid hardsigmoid_backward hardswish "
-        "hardswish_backward heaviside huber hypot invert isfinite isinf isnan le lerp log log10 log1p log2 logaddexp logaddexp2 "
-        "logical_and logical_or logical_xor lt maximum minimum mul nan_to_num ne neg pow prelu reciprocal relu relu_backward "
-        "remainder round rsqrt rsub sgn sigmoid sigmoid_backward sign signbit sin sinc sinh softshrink sqrt sub tan tanh "
-        "tanh_backward threshold trunc trunc_divide where xlog1py xlogy zero_within",
+        "abs acos acosh add add_scaled addcdiv addcmul angle asin asinh atan atan2 atanh ceil clamp complex conj copysign cos "
+        "cosh div elu eq equal exp exp2 expm1 floor floor_divide fmax fmin fmod frac ge gt hardsigmoid hardsigmoid_backward "
+        "hardswish hardswish_backward heaviside huber hypot invert isfinite isinf isnan le lerp log log10 log1p log2 "
+        "log_sigmoid logaddexp logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul nan_to_num ne neg pow prelu "
+        "reciprocal relu relu_backward remainder round rsqrt rsub sgn sigmoid sigmoid_backward sign signbit sin sinc sinh "
+        "softplus softshrink sqrt sub tan tanh tanh_backward threshold trunc trunc_divide where xlog1py xlogy zero_within",
     "fourier": "fft_c2c fft_c2r fft_r2c",
-    "gamma": "frexp gammainc gammaincc i0 i1 nextafter zeta",
+    "gamma": "frexp gammainc gammaincc i0 i0e i1 i1e nextafter zeta",
     "joining":
         "cat gather index index_add index_put index_put_ index_select into_slice masked_fill_ masked_scatter scatter "
         "scatter_add scatter_reduce stack take_grid",
@@ -56,8 +56,8 @@ FILES = {
     "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
-        "amax amin argmax argmin attention_weights log_softmax log_softmax_backward logsumexp mean prod softmax softmax_backward "
-        "sum sum_to var",
+        "amax amin argmax argmin attention_weights log_softmax log_softmax_backward logsumexp mean nansum prod softmax "
+        "softmax_backward sum sum_to var",
     "scans": "cumprod cumsum logcumsumexp recurrence",
     "special":
         "digamma erf erfc erfinv gelu gelu_backward gelu_tanh gelu_tanh_backward glu glu_backward lgamma mish mish_backward "

@@ -33,6 +33,7 @@ __all__ = [
     "cos",
     "cosh",
     "div",
+    "elu",
     "eq",
     "equal",
     "exp",
@@ -43,6 +44,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "frac",
     "ge",
     "gt",
     "hardsigmoid",
@@ -62,6 +64,7 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_sigmoid",
     "logaddexp",
     "logaddexp2",
     "logical_and",
@@ -91,6 +94,7 @@ __all__ = [
     "sin",
     "sinc",
     "sinh",
+    "softplus",
     "softshrink",
     "sqrt",
     "sub",
@@ -191,6 +195,7 @@ floor = kernel(round_floats(np.floor), "floor", "rounded down")
 ceil = kernel(round_floats(np.ceil), "ceil", "rounded up")
 trunc = kernel(round_floats(np.trunc), "trunc", "rounded towards zero")
 round = kernel(round_floats(np.rint), "round", "rounded to the nearest, halves to even")
+frac = kernel(lambda x: x - trunc(x), "frac", "x - trunc(x)")
 conj = kernel(np.conjugate, "conj", "complex conjugate", silent=False)
 invert = kernel(np.invert, "invert", "bitwise not", silent=False)
 
@@ -343,8 +348,8 @@ def composed(add, sub, mul, div, minimum, abs):
 lerp, add_scaled, addcmul, addcdiv, huber = composed(add, sub, mul, div, minimum, abs)
 
 
-def piecewise(where, le, abs, sub, clamp):
-    """Make the kernels threshold, zero_within and softshrink of other kernels of a device."""
+def activations(where, le, gt, abs, sub, mul, div, minimum, exp, expm1, log1p, clamp):
+    """Make the kernels threshold, zero_within, softshrink, softplus, elu and log_sigmoid of other kernels of a device."""
     def threshold(x, y, limit, value):
         return where(le(y, limit), value, x)
 
@@ -353,7 +358,21 @@ def piecewise(where, le, abs, sub, clamp):
 
     def softshrink(x, limit):
         return sub(x, clamp(x, -limit, limit))
-    return threshold, zero_within, softshrink
+
+    def softplus(x, beta, threshold):
+        w = scaled(x, beta)
+        z = log1p(exp(w))
+        return where(gt(w, threshold), x, z if beta == 1 else div(z, beta))
+
+    def elu(x, y, low, scale):
+        return where(le(x, 0), mul(expm1(y), low), scaled(x, scale))
+
+    def log_sigmoid(x, u):
+        return sub(minimum(x, 0.0), log1p(u))
+
+    def scaled(x, factor):
+        return x if factor == 1 else mul(x, factor)
+    return threshold, zero_within, softshrink, softplus, elu, log_sigmoid
 
 
 @quiet
@@ -368,7 +387,8 @@ def clamp(x, low, high):
     return np.asarray(x)
 
 
-threshold, zero_within, softshrink = piecewise(where, le, abs, sub, clamp)
+threshold, zero_within, softshrink, softplus, elu, log_sigmoid = activations(
+    where, le, gt, abs, sub, mul, div, minimum, exp, expm1, log1p, clamp)
 
 
 @quiet

@@ -20,7 +20,7 @@ import numpy as np
 from minigrad.kernels.numpy_ref.precision import quiet
 from minigrad.kernels.numpy_ref.special import BERNOULLI, DEEP, EPSILON, lgamma, lgamma_near_two
 
-__all__ = ["frexp", "gammainc", "gammaincc", "i0", "i1", "nextafter", "zeta"]
+__all__ = ["frexp", "gammainc", "gammaincc", "i0", "i0e", "i1", "i1e", "nextafter", "zeta"]
 
 LARGE = 20.0        # from this a on we integrate
 POINTS = 64         # of the rule
@@ -215,8 +215,8 @@ def hurwitz(s, q):
 # ---- Bessel functions ----------------------------------------------------------------------------------------
 
 
-def bessel(x, order):
-    """I₀ or I₁ of |x|"""
+def bessel(x, order, scaled=False):
+    """I₀ or I₁ of |x|, or e^-|x| times it"""
     x = np.abs(np.asarray(x, np.float64))
     near = x <= 20
     quarter = np.where(near, x * x / 4, 0.0)
@@ -230,9 +230,12 @@ def bessel(x, order):
     for k in range(1, 38):
         part = part * (((2 * k - 1) ** 2 - 4 * order) / (8 * k * far))
         series = series + part
+    root = np.sqrt(2 * math.pi * far)
+    total = total * np.where(near, x / 2, 0.0) ** order
+    if scaled:
+        return np.where(near, total * np.exp(np.where(near, -x, 0.0)), series / root)
     half = np.exp(far / 2)      # e^x may overflow where the result does not
-    found = np.where(near, total * (x / 2) ** order, half / np.sqrt(2 * math.pi * far) * series * half)
-    return np.where(x == np.inf, np.inf, found)
+    return np.where(x == np.inf, np.inf, np.where(near, total, half / root * series * half))
 
 
 @quiet
@@ -245,6 +248,16 @@ def i0(x):
 def i1(x):
     x = np.asarray(x)
     return np.asarray(np.copysign(bessel(x, 1), x), x.dtype)
+
+
+@quiet
+def i0e(x):
+    return np.asarray(bessel(x, 0, True), x.dtype)
+
+
+@quiet
+def i1e(x):
+    return np.asarray(np.copysign(bessel(x, 1, True), x), x.dtype)
 
 
 # ---- how numbers are represented ------------------------------------------------------------------------------

@@ -7,12 +7,16 @@ import numpy as np
 from minigrad.kernels.numpy_ref.precision import quiet, total, wider
 
 __all__ = ["amax", "amin", "argmax", "argmin", "attention_weights", "log_softmax", "log_softmax_backward", "logsumexp", "mean",
-           "prod", "softmax", "softmax_backward", "sum", "sum_to", "var"]
+           "nansum", "prod", "softmax", "softmax_backward", "sum", "sum_to", "var"]
 
 
 @quiet
 def sum(x, dims, keepdim):
     return np.asarray(total(x, dims, keepdim), order="C")
+
+
+def nansum(x, dims, keepdim):
+    return sum(np.where(np.isnan(x), x.dtype.type(0), x), dims, keepdim)
 
 
 def sum_to(x, shape):

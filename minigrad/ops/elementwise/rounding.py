@@ -83,11 +83,10 @@ class RoundDecimals(Rounded):
 class Frac(Elementwise):
     """z = x - trunc(x)"""
 
+    kernel = "frac"
+    params = ("x",)
     refuses_bool = "frac is not implemented for bool"
     refuses_complex = "frac is not supported for complex inputs"
-
-    def forward(k, x):
-        return k.sub(x, k.trunc(x))
 
     def vjp_x(g):
         return g

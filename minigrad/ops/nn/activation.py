@@ -104,8 +104,7 @@ class EluBackward(Elementwise):
 def exponential_below(k, x, alpha, scale, inner):
     """The forward of elu and celu."""
     v = to_wide(k, x)
-    z = k.where(k.le(v, 0), k.mul(k.expm1(scaled(k, v, inner)), alpha * scale), scaled(k, v, scale))
-    return round_to(k, z, x)
+    return round_to(k, k.elu(v, scaled(k, v, inner), alpha * scale, scale), x)
 
 
 def scaled(k, x, factor):
@@ -237,10 +236,7 @@ class Softplus(Elementwise):
     inputs = 1
 
     def forward(k, x, beta, threshold):
-        v = to_wide(k, x)
-        w = scaled(k, v, beta)
-        z = k.log1p(k.exp(w))
-        return round_to(k, k.where(k.gt(w, threshold), v, z if beta == 1 else k.div(z, beta)), x)
+        return round_to(k, k.softplus(to_wide(k, x), beta, threshold), x)
 
     def vjp_x(g, x, beta, threshold):
         return call(SoftplusBackward.op, (g, x, beta, threshold))
@@ -276,7 +272,7 @@ class LogSigmoid(Op):
     def forward(k, x):
         v = to_wide(k, x)
         u = k.exp(k.neg(k.abs(v)))
-        return round_to(k, k.sub(k.minimum(v, 0.0), k.log1p(u)), x), round_to(k, u, x)
+        return round_to(k, k.log_sigmoid(v, u), x), round_to(k, u, x)
 
     def vjp(g, needs, x, buffer):
         return (None if g[0] is None else call(LogSigmoidBackward.op, (g[0], x, constant(buffer))),)

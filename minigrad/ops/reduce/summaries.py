@@ -41,8 +41,7 @@ class Nansum(Op):
     torch_names = {"x": "self", "dims": "dim"}
 
     def forward(k, x, dims, keepdim, dtype):
-        x = k.where(k.eq(x, x), x, k.full((), 0, x.dtype))
-        return k.sum(x if dtype is None else k.cast(x, dtype.numpy), dims, keepdim)
+        return k.nansum(x if dtype is None else k.cast(x, dtype.numpy), dims, keepdim)
 
     def vjp_x(g, x, dims, keepdim):
         return where(eq(x, x), expand_reduced(cast(g, x.dtype), x.shape, dims, keepdim), 0.0)

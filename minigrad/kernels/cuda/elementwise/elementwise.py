@@ -43,7 +43,7 @@ from minigrad.kernels.cuda.runtime.launch import THREADS, launch, pointers
 from minigrad.kernels.cuda.runtime.memory import empty_array, empty_like
 from minigrad.kernels.cuda.runtime.missing import missing
 from minigrad.kernels.cuda.runtime.streams import SIMULATED
-from minigrad.kernels.numpy_ref.elementwise import composed, piecewise
+from minigrad.kernels.numpy_ref.elementwise import activations, composed
 from minigrad.kernels.numpy_ref.layout import dense, number
 
 BOOL = np.dtype(bool)
@@ -336,7 +336,8 @@ def clamp(x, low, high):
     return z
 
 
-threshold, zero_within, softshrink = piecewise(where, *[globals()[_name] for _name in ("le", "abs", "sub")], clamp)
+threshold, zero_within, softshrink, softplus, elu, log_sigmoid = activations(
+    where, *[globals()[_name] for _name in ("le", "gt", "abs", "sub", "mul", "div", "minimum", "exp", "expm1", "log1p")], clamp)
 
 
 def fill_(x, value):

@@ -170,6 +170,7 @@ ONE = {
     "ceil": rounding(m.ceil),
     "trunc": rounding(m.trunc),
     "round": Expression(to_even, i=itself, b=NONE, c=NONE),
+    "frac": Expression(lambda x: x - m.trunc(x) if m.isfinite(x) else x - x, i=lambda x: x - x, b=NONE, c=NONE),
     "sgn": Expression(sign, b=itself, c=lambda x: x / abs(x) if x != 0 else x),
     "angle": floats(lambda x: x if x != x else PI if x < 0 else 0.0, gives="real", c=lambda x: m.atan2(x.imag, x.real)),
     "isinf": Expression(lambda x: m.isinf(x), gives="bool", i=lambda x: False, b=lambda x: False,

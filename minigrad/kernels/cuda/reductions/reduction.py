@@ -25,7 +25,7 @@ from functools import cache
 
 import numpy as np
 
-from minigrad.kernels.cuda.elementwise.elementwise import device_function, plain, real_of
+from minigrad.kernels.cuda.elementwise.elementwise import device_function, isnan, plain, real_of, where
 from minigrad.kernels.cuda.elementwise.expressions import larger, smaller
 from minigrad.kernels.cuda.reductions.reduce import Fold, fold_array
 from minigrad.kernels.cuda.runtime import mathematics as m
@@ -34,7 +34,8 @@ from minigrad.kernels.cuda.runtime.tuples import combine_halves, map_each, map_e
 from minigrad.kernels.cuda.shape.views import view
 from minigrad.kernels.numpy_ref.reduction import broadcast_dims
 
-__all__ = ["amax", "amin", "exponentials", "logsumexp", "mean", "means", "moments", "prod", "sum", "sum_to", "var", "wide_of"]
+__all__ = ["amax", "amin", "exponentials", "logsumexp", "mean", "means", "moments", "nansum", "prod", "sum", "sum_to", "var",
+           "wide_of"]
 
 
 def wide_of(dtype):
@@ -230,6 +231,10 @@ def var(x, dims, correction, keepdim):
         n *= x.shape[dim]
     wide, kind = wide_of(x.dtype)
     return fold_array(moments(kind), wide, x, dims, keepdim, real_of(x.dtype), max(n - correction, 0))
+
+
+def nansum(x, dims, keepdim):
+    return sum(where(isnan(x), 0.0, x), dims, keepdim)
 
 
 def logsumexp(x, dims, keepdim):
