@@ -196,7 +196,8 @@ static inline double mg_normal_of_f64(double x, double power) {
     return 0.5 * erfc(x * -0.70710678118654752440);
 }
 
-/* gelu, x Φ(x), and its derivative. With tanh instead of erf: x sigmoid(2 u), u = √(2/π) (x + 0.044715 x³). */
+/* gelu, x Φ(x), and its derivative. With tanh instead of erf: x sigmoid(2 u), u = √(2/π) (x + 0.044715 x³). EXP gets no positive
+   numbers. */
 #define MG_GELU(T, suffix, EXP, ABS, SIGMOID)                                                      \
     static inline T mg_gelu_of_##suffix(T x) { return x * mg_normal_of_##suffix(x, EXP(x * x * (T)-0.5)); } \
     static inline T mg_gelu_slope_##suffix(T x) {                                                  \
@@ -209,7 +210,7 @@ static inline double mg_normal_of_f64(double x, double power) {
         const T v = mg_twice_u_of_##suffix(x), e = EXP(-ABS(v)), d = 1 / (1 + e), s = v < 0 ? e * d : d; \
         return s + x * (e * d * d) * (T)1.59576912160573071176 * (1 + (T)0.134145 * x * x);        \
     }
-MG_GELU(float, f32, mg_exp_of_f32, fabsf, mg_sigmoid_of_f32)
+MG_GELU(float, f32, mg_exp_down_f32, fabsf, mg_sigmoid_of_f32)
 MG_GELU(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
 
 /* silu, x sigmoid(x), and mish, x t with t = tanh(log(1 + e^x)), and their derivatives. t = top / bottom in powers of u = e^-|x|,
@@ -230,7 +231,7 @@ MG_GELU(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
         const T steep = (1 + u) * u * (x > 0 ? 4 * u : 4) / (bottom * bottom);                     \
         return top / bottom + (x < 1000 ? x : 1000) * steep;                                       \
     }
-MG_SOFT_STEPS(float, f32, mg_exp_of_f32, fabsf, mg_sigmoid_of_f32)
+MG_SOFT_STEPS(float, f32, mg_exp_down_f32, fabsf, mg_sigmoid_of_f32)
 MG_SOFT_STEPS(double, f64, mg_exp_of_f64, fabs, mg_sigmoid_of_f64)
 
 #endif
