@@ -170,6 +170,8 @@ sample("elu", "broadcast", (2, 3), (3,), after=lambda x, y: (x, y, 0.5, 0.5))
 sample("clamp", "arrays", (2, 3), (3,), (2, 1), after=lambda x, low, high: (x, low, high))
 for _shape in SHAPES:
     sample("polygamma", f"{_shape}", (_shape, "positive"), dtypes=FLOATS, after=lambda x: (x, 2))
+    for _kind in ("any", "positive", "special"):
+        sample("polygamma", f"{_shape} {_kind} 1", (_shape, _kind), dtypes=FLOATS, after=lambda x: (x, 1))
     sample("frexp", f"{_shape}", (_shape, "special"), dtypes=FLOATS)
     for _kind in ("any", "special"):
         sample("i0 i1 i0e i1e", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS)

@@ -184,6 +184,7 @@ case("erfinv", lambda m, x: m.erfinv(x), (2, 3), numbers="small")
 for _name in ("lgamma", "digamma"):
     case(_name, lambda m, x, f=_name: getattr(m, f)(x), (2, 3), numbers="nonzero")
 case("polygamma", lambda m, x: m.polygamma(2, x), (2, 3), numbers="positive")
+case("polygamma 1", lambda m, x: m.polygamma(1, x), (2, 3), numbers="positive")
 case("mvlgamma", lambda m, x: x.mvlgamma(2), (2, 3), numbers="positive", name_differs=True)
 case("logit eps", lambda m, x: x.logit(0.3), (2, 3), numbers="positive")
 case("xlogy", lambda m, x, y: m.xlogy(x, y), (2, 3), (3,), numbers="positive")

@@ -136,13 +136,22 @@ MG_BLOCKS(sinc, float, f32, mg_choose(a == 0, 1, mg_sin(MG_TURNS, 1) / MG_TURNS)
           sin((double)MG_TURNS) / MG_TURNS)
 MG_BLOCKS(sinc, double, f64, mg_choose(a == 0, 1, mg_sin(MG_PI * a, 0) / (MG_PI * a)), !(fabs(MG_PI * a) <= MG_CIRCLES),
           sin(MG_PI * a) / (MG_PI * a))
+/* ψ' below 0 from ψ'(1 - x) */
+static double mg_trigamma_below(double x) {
+    if (!(x > -INFINITY)) return NAN;
+    const double sine = sin(MG_PI * (x - rint(x)));
+    return x == floor(x) ? INFINITY : MG_PI / sine * (MG_PI / sine) - mg_trigamma(1 - x, 0);
+}
+MG_BLOCKS(trigamma, float, f32, mg_trigamma(a, 1), !(a > 0), mg_trigamma_below(a))
+MG_BLOCKS(trigamma, double, f64, mg_trigamma(a, 0), !(a > 0), mg_trigamma_below(a))
 MG_REMAINDER_TABLE(MG_DEFINE_REMAINDER)
 static const mg_binary mg_binary_loops[][2][3] = {MG_BINARY_TABLE(MG_BINARY_ENTRY) MG_REMAINDER_TABLE(MG_REMAINDER_ENTRY)};
 #define MG_NAMED_ENTRY(name, number) MG_UNARY_ENTRY(name, number, , )
 #define MG_NARROW_ENTRY(name, number, outside, d) MG_UNARY_ENTRY(name, number, , )
 static const mg_unary mg_unary_loops[][2] = {MG_UNARY_TABLE(MG_UNARY_ENTRY) MG_TRANSCENDENTAL_TABLE(MG_NAMED_ENTRY)
                                              MG_OFTEN_TABLE(MG_NAMED_ENTRY) MG_CIRCLE_TABLE(MG_NAMED_ENTRY)
-                                             MG_NARROW_TABLE(MG_NARROW_ENTRY) MG_NAMED_ENTRY(sinc, 42)};
+                                             MG_NARROW_TABLE(MG_NARROW_ENTRY) MG_NAMED_ENTRY(sinc, 42)
+                                             MG_NAMED_ENTRY(trigamma, 47)};
 
 /* Functions of up to three arrays a, b, c of one shape, and of two numbers p and q. The expressions serve both types.
 
@@ -225,6 +234,6 @@ enum { MG_BINARY_TABLE(MG_BINARY_NUMBER) MG_REMAINDER_TABLE(MG_REMAINDER_NUMBER)
        MG_PASSES_TABLE(MG_PASSES_NUMBER)
        MG_UNARY_TABLE(MG_UNARY_NUMBER) MG_TRANSCENDENTAL_TABLE(MG_NAMED_NUMBER) MG_OFTEN_TABLE(MG_NAMED_NUMBER)
        MG_CIRCLE_TABLE(MG_NAMED_NUMBER) MG_NARROW_TABLE(MG_NARROW_NUMBER)
-       MG_NAMED_NUMBER(sinc, 42) MG_NUMBERS_END };
+       MG_NAMED_NUMBER(sinc, 42) MG_NAMED_NUMBER(trigamma, 47) MG_NUMBERS_END };
 
 #endif

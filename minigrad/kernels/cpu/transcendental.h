@@ -315,6 +315,21 @@ MG_FUNCTION double mg_digamma_narrow(double x) {
     return mg_log(y, 0) - (0.5 * r + z * tail) - sum;
 }
 
+/* ψ'(x) for x > 0: 1/x² + 1/(x + 1)² + ... and the asymptotic series from 8 on, or from 10 on for doubles. For floats, two fractions
+   become one. Above 1e6 the series is enough, and the products might overflow. */
+MG_FUNCTION double mg_trigamma(double x, int narrow) {
+    const double steps = narrow ? 8 : 10, last = steps - 1, a = mg_at_most(x, 1e6);
+    double sum = 0;
+    for (int k = narrow ? 3 : 9; k >= 0; k--) {
+        const double p = a + k, q = narrow ? a + (last - k) : 1, product = p * q;
+        sum += (narrow ? p * p + q * q : 1) / (product * product);
+    }
+    const double r = 1 / (x + (x < 1e6 ? steps : 0)), z = r * r;
+    const double tail = narrow ? MG_P5(z, 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66)
+        : MG_P9(z, 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798);
+    return (x < 1e6 ? sum : 0) + (r + (0.5 * z + r * z * tail));
+}
+
 /* ---- Bessel functions -------------------------------------------------------------------------------------------------- */
 
 /* I0 or I1 of |x|, and if `scaled` times e^-|x|: up to 8 a polynomial in x²/4, above e^|x| / √|x| times one in 16 / |x| - 1. */

@@ -22,7 +22,7 @@ cdef extern from "elementwise.h" nogil:
     int MG_U_erfc, MG_U_erfinv, MG_U_lgamma, MG_U_digamma
     int MG_U_exp, MG_U_exp2, MG_U_expm1, MG_U_log, MG_U_log2, MG_U_log10, MG_U_log1p, MG_U_sin, MG_U_cos, MG_U_tan, MG_U_asin, MG_U_acos
     int MG_U_atan, MG_U_sinh, MG_U_cosh, MG_U_tanh, MG_U_asinh, MG_U_acosh, MG_U_atanh
-    int MG_U_frac, MG_U_sinc, MG_U_i0, MG_U_i1, MG_U_i0e, MG_U_i1e
+    int MG_U_frac, MG_U_sinc, MG_U_i0, MG_U_i1, MG_U_i0e, MG_U_i1e, MG_U_trigamma
 
 
 cdef object unary(int op, object x, str twin):
@@ -150,6 +150,12 @@ def lgamma(x):
 
 def digamma(x):
     return unary(MG_U_digamma, x, "digamma")
+
+
+def polygamma(x, n):
+    if type(n) is int and n == 1 and kind_of(x) >= 0:
+        return unary(MG_U_trigamma, x, None)
+    return numpy_ref.polygamma(x, n)
 
 
 def frac(x):
