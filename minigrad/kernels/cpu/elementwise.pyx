@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, repeated, repeated_part
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels.cpu.unary cimport (MG_U_cube, MG_U_neg, MG_U_reciprocal, MG_U_rsqrt, MG_U_sqrt, MG_U_square, unary,
@@ -260,7 +260,7 @@ def atan2(y, x):
 
 
 cdef bint write_mixed(int op, int kind, ndarray x, object y, object w, object first, object second, ndarray z) except -1:
-    """z = f(x, y, w, first, second) for a row-major array x of `kind`, arrays like x and numbers. False for others.
+    """z = f(x, y, w, first, second) for an array x of `kind` without gaps, arrays like x and numbers. False for others.
 
     For a function of fewer arrays, the others are x too, which it does not use; for one of a single number, the second is 0.
     """
@@ -283,19 +283,33 @@ cdef bint write_mixed(int op, int kind, ndarray x, object y, object w, object fi
 
 
 cdef inline char *data_like(ndarray x, int kind, object y) noexcept:
-    """The address of the elements of y, if it is a row-major array with the dtype and shape of x; else NULL."""
-    if easy(y) != kind or ndim(<ndarray>y) != ndim(x) or not same_dims(dims(<ndarray>y), dims(x), ndim(x)):
+    """The address of the elements of y, if it is an array with the dtype, shape and strides of x, which has no gaps; else NULL."""
+    if y is x:
+        return data(x)
+    if (easy(y) != kind and kind_of(y) != kind) or ndim(<ndarray>y) != ndim(x) or not same_dims(dims(<ndarray>y), dims(x), ndim(x)):
         return NULL
-    return data(<ndarray>y)
+    if is_contiguous(x):
+        return data(<ndarray>y) if is_contiguous(<ndarray>y) else NULL
+    return data(<ndarray>y) if same_dims(strides(<ndarray>y), strides(x), ndim(x)) else NULL
 
 
 cdef object mixed(int op, object x, object y, object w, object first, object second):
     """`write_mixed` to a new array; None for other operands."""
     cdef int kind = easy(x)
+    cdef ndarray z, block
+    if kind >= 0:
+        z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
+        return z if write_mixed(op, kind, <ndarray>x, y, w, first, second, z) else None
+    kind = kind_of(x)
     if kind < 0:
         return None
-    cdef ndarray z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
-    return z if write_mixed(op, kind, <ndarray>x, y, w, first, second, z) else None
+    block = repeated_part(<ndarray>x)       # x is expanded or transposed, or has gaps: see `unary` in unary.pyx
+    if block is not x:
+        z = mixed(op, block, block, block, first, second) if y is x and w is x else None
+        return None if z is None else repeated(z, dims(<ndarray>x))
+    block = gapless(<ndarray>x)
+    z = new_like(block, typenum(block))
+    return z if write_mixed(op, kind, block, block if y is x else y, block if w is x else w, first, second, z) else None
 
 
 def lerp(x, y, w):
@@ -374,7 +388,7 @@ def clamp(x, low, high):
 
 
 def nan_to_num(x, nan, posinf, neginf):
-    cdef int kind = easy(x)
+    cdef int kind = kind_of(x)
     cdef double most = FLT_MAX if kind == 0 else DBL_MAX
     if kind < 0 or posinf is not None or neginf is not None or nan is None or not -most <= nan <= most:
         return numpy_ref.nan_to_num(x, nan, posinf, neginf)
