@@ -178,8 +178,11 @@ class Node:
     @property
     def next_functions(self):
         """The edges: a tuple of pairs (node or None, input number), one per input of the forward op."""
-        return tuple([(node, self.input_number(i) if node is not None else 0)
-                      for i, node in enumerate(self.next_nodes())])
+        pairs = []
+        for i in range(self.edges):
+            node = self.next_node(i)
+            pairs.append((node, self.input_number(i) if node is not None else 0))
+        return tuple(pairs)
 
     @property
     def metadata(self):
