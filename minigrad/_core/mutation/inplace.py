@@ -24,6 +24,7 @@ from cython.cimports.minigrad._core.graph.node import Node
 from cython.cimports.minigrad._core.graph.tensor import wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.mutation.views import check_creation, locate_view, rebase_history
+from cython.cimports.minigrad._core.record.apply import keeps_dtype, keeps_integers
 from cython.cimports.minigrad._core.record.forward_ad import after_write, before_write, overlaps_itself, set_tangent, tangent_of
 from cython.cimports.minigrad._core.record.interceptor import redispatch
 from cython.cimports.minigrad._core.record.op_node import OpNode, describe_argument, new_node
@@ -145,7 +146,8 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
     e: Node = None
     f: Node = None
     geometry: tuple = None
-    if len(others) > 1 or op.result is not None or not target._meta.dtype.is_floating_point:
+    floats: cython.bint = target._meta.dtype.is_floating_point
+    if len(others) > 1 or op.result is not None or not (floats or keeps_integers(op, target._meta.dtype)):
         return False
     if others:
         y = others[0]
@@ -155,7 +157,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
                 return False
             if x is not target and x._counter is not None and x._counter is target._counter:
                 return False
-        elif type(y) is not float and type(y) is not int:
+        elif (type(y) is not float and type(y) is not int) or not keeps_dtype(op, target._meta.dtype, y):
             return False
     if state.grad_enabled and op.differentiable and (requires_grad(target) or (x is not None and requires_grad(x))):
         geometry = check_inplace(target)        # before `gradient_edge`, which raises another error for a stale view
@@ -165,14 +167,16 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
         if e is None and f is None:
             return False
     check_memory(target)
-    kernel = target._meta.backend.in_place[op.kernel]
+    kernel = target._meta.backend.in_place[op.kernel] if floats else None
     array = None
     if kernel is None:
         kernel = target._meta.backend.table[op.kernel]
         try:
             array = kernel(target._array) if not others else kernel(target._array, x._array if x is not None else y)
-        except (MemoryError, OverflowError):
+        except (ValueError, MemoryError, OverflowError):
             return False        # `general_inplace` raises the error
+        if not floats and dtype_of(array) is not target._meta.dtype:
+            return False
         kernel = None
     node: OpNode = None
     if e is not None or f is not None:
