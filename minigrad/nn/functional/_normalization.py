@@ -241,35 +241,42 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     if training and count == 1:
         raise TensorValueError("MG-E332", f"Expected more than 1 value per channel when training, got input size {input.shape}")
     for name, value in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
-        if value is not None:
-            tensor_argument("batch_norm", value, name)
-        if value is None and name.startswith("running") and not training:
-            raise ArgumentError("MG-E332", f"{name} must be defined in evaluation mode")
-        if value is not None and value.numel() != channels:
+        if value is None:
+            if name.startswith("running") and not training:
+                raise ArgumentError("MG-E332", f"{name} must be defined in evaluation mode")
+        elif tensor_argument("batch_norm", value, name).numel() != channels:
             raise ShapeError("MG-E204", f"{name} should contain {channels} elements not {value.numel()}")
     if not count:       # nothing to normalize, and no statistics that could be kept
         return scale_and_shift(input * 1, per_channel(weight, input), per_channel(bias, input))
     check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
     if training:
         z, m, _, variance = call(NativeBatchNorm.op, (input, weight, bias, None, None, True, eps))   # pyright: ignore
-        with no_grad():
-            if running_mean is not None:
-                update_running(running_mean, m.detach(), momentum)
-            if running_var is not None:
-                update_running(running_var, variance.detach() * (count / (count - 1)), momentum)
+        if running_mean is not None:
+            update_running(running_mean, m, momentum)
+        if running_var is not None:
+            update_running(running_var, variance.detach() * (count / (count - 1)), momentum)
         return z
     if not any([value.requires_grad or tangent_of(value) is not None for value in (running_mean, running_var)]):
         dtype = float32 if is_reduced(input.dtype) else input.dtype
-        copy = is_grad_enabled()        # training may update them in place before the backward
-        now = [value.detach().to(dtype, copy=copy) for value in (running_mean, running_var)]
+        now = [freeze(value.detach(), dtype) for value in (running_mean, running_var)]
         return call(NativeBatchNorm.op, (input, weight, bias, *now, False, eps))[0]
     d, variance = wide(input) - per_channel(running_mean, input), per_channel(running_var, input)
     return cast_back(scale_and_shift(d * rsqrt(variance + eps), per_channel(weight, input), per_channel(bias, input)), input)
 
 
+def freeze(value, dtype):
+    """Return `value` in `dtype`; a copy, if a backward may need it: training may update the value in place before."""
+    if value.dtype is not dtype:
+        return cast(value, dtype)
+    return clone(value) if is_grad_enabled() else value
+
+
 def update_running(running, now, momentum):
-    """running ← (1 - momentum) · running + momentum · now"""
-    running.mul_(1 - momentum).add_(reshape(now, running.shape).to(running.dtype), alpha=momentum)
+    """running ← (1 - momentum) · running + momentum · now, without a history"""
+    running, now = running.detach(), now.detach()
+    if now.dtype is not running.dtype or now.shape != running.shape:
+        now = cast(reshape(now, running.shape), running.dtype)
+    running.mul_(1 - momentum).add_(now * momentum)
 
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,

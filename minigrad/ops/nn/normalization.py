@@ -195,10 +195,12 @@ class NativeBatchNorm(Op):
         if training:
             z, mean, r, variance = k.batch_norm(single, w, b, eps)
             return round_to(k, z, x), mean, r, variance
-        mean, variance, w, b = [None if of is None else k.view(of, (x.shape[1],)) for of in (running_mean, running_var, w, b)]
+        mean, variance, w, b = [of if of is None or of.ndim == 1 else k.view(of, (x.shape[1],))
+                                for of in (running_mean, running_var, w, b)]
         r = k.rsqrt(k.add(variance, eps))
         z = k.normalize_channels(single, mean, r if w is None else k.mul(r, w), b)
-        return round_to(k, z, x), *[k.full((0,), 0, single.dtype) for _ in range(3)]
+        none = k.full((0,), 0, single.dtype)
+        return round_to(k, z, x), none, none, none
 
     def vjp(g, needs, x, w, mean, rstd, running_mean, running_var, training, eps):
         g = g[0]
