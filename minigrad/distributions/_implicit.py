@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 import minigrad as mg
+from minigrad import kernels
 from minigrad.autograd.function import Function, once_differentiable
 from minigrad.distributions._gamma_gradients import dirichlet_gradient, gamma_gradient
-from minigrad.kernels.numpy_ref.rejection import draw_log_gamma
 from minigrad.random._generator import stream
 
 __all__ = ["sample_dirichlet", "standard_gamma"]
@@ -73,13 +73,13 @@ def from_host(array, like):
 
 def draw_gamma(concentration):
     """Gamma variables, PyTorch's for the same seed."""
-    s, log_b = draw_log_gamma(stream(None), concentration)
+    s, log_b = kernels.CPU.standard_gamma(stream(None), concentration)
     return s * np.exp(log_b)
 
 
 def draw_dirichlet(concentration):
     """Normalized gamma variables, computed by their logarithms. In PyTorch the small ones underflow, and all may be equal."""
-    s, log_b = draw_log_gamma(stream(None), concentration)
+    s, log_b = kernels.CPU.standard_gamma(stream(None), concentration)
     with np.errstate(divide="ignore"):
         logs = np.log(s) + log_b
     x = np.exp(logs - logs.max(-1, keepdims=True))

@@ -334,6 +334,8 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "integers": ("generator, shape, low, high", "integers in [low, high), int64"),
     "permutation": ("generator, n", "the integers from 0 to n - 1 in random order, int64"),
     "poisson": ("generator, x", "random counts whose mean is x"),
+    "standard_gamma": ("generator, shapes", "(s, log b) of float64, where b s has the gamma distribution with these shape "
+                                            "parameters of float32 or float64"),
     "bernoulli": ("generator, shape, p, dtype", "1 with probability p, else 0"),
     "dropout": ("generator, x, p", "(x / (1 - p), or x times 0 with probability p; which elements were kept, bool), 0 < p < 1, x "
                                    "real"),

@@ -634,7 +634,7 @@ for _label, _taps in (("means", resampling.averages(5, 3, 2, 1, True, False, Non
                    after=lambda x, d=_dim, t=_taps: (x, d, t.starts, t.columns, t.weights))
 sample("uniform", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (RandomStream(0), (3, 4), -1, 2, x.dtype))
 sample("normal", "", (1,), dtypes=("float16", *FLOATS), after=lambda x: (RandomStream(0), (3, 4), 1, 2, x.dtype))
-sample("poisson", "", ((3, 4), "positive"), dtypes=FLOATS, after=lambda x: (RandomStream(0), x))
+sample("poisson standard_gamma", "", ((3, 4), "positive"), dtypes=FLOATS, after=lambda x: (RandomStream(0), x))
 sample("bernoulli", "", (1,), dtypes=EVERY, after=lambda x: (RandomStream(0), (3, 4), 0.3, x.dtype))
 for _n in (0, 5):
     sample("permutation", f"{_n}", after=lambda n=_n: (RandomStream(n), n))

@@ -75,3 +75,25 @@ def test_integers(low, high):
 def test_permutation(n):
     ours, numpys = both("permutation", n)
     assert ours == numpys
+
+
+SHAPE_PARAMETERS = [0, 1e-3, 0.4, 0.999, 1, 1.5, 3, 100, 1e6, float("inf"), float("nan")]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_gamma(dtype):
+    a = np.array(SHAPE_PARAMETERS * 20, dtype)
+    for shapes in (a, a[:1], a[3:10], a[:0], a.reshape(2, -1), a[::2], a[2]):
+        ours, numpys = both("standard_gamma", np.asarray(shapes))
+        assert ours == numpys
+    for k in (kernels.CPU, kernels.NUMPY):
+        with pytest.raises(ValueError, match="negative"):
+            k.standard_gamma(RandomStream(0), np.array([1, -1], dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_poisson(dtype):
+    x = np.array([0, 1e-3, 0.5, 3, 9.9, 10, 20, 1e3, 1e6] * 50, dtype)
+    for means in (x, x[:1], x[:0], x.reshape(2, -1), x[::2], x[4]):
+        ours, numpys = both("poisson", np.asarray(means))
+        assert ours == numpys

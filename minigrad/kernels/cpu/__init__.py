@@ -31,6 +31,7 @@
     recurrent.pyx     layers of recurrent networks; the loops of a step are in recurrent.h
     optim.pyx         the steps of optimisers; the loops are in steps.h
     randoms.pyx       random numbers
+    rejection.pyx     gamma and Poisson numbers, one after the other
 
 Each kernel checks whether its arguments are *easy*: contiguous, of one of the two dtypes, with shapes that match or broadcast
 simply. If not, it calls its twin, the function of the same name in ``numpy_ref``.
@@ -56,6 +57,7 @@ FILES = {
     "loss": "class_outside nll_loss nll_loss_backward",
     "optim": "adam_ sgd_",
     "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",
+    "rejection": "poisson standard_gamma",
     "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
     "linalg": "cholesky cofactors det eigh eigvalsh inv qr solve solve_triangular svd svdvals",

@@ -296,6 +296,7 @@ RULES = {
     "resample": lambda x, dim, starts, columns, weights: (with_size(x.shape, dim, len(starts) - 1), x.dtype),
     # random numbers
     "poisson": lambda generator, x: (x.shape, x.dtype),
+    "standard_gamma": lambda generator, shapes: [(shapes.shape, np.dtype("float64"))] * 2,
     "dropout": lambda generator, x, p: [(x.shape, x.dtype), (x.shape, BOOL)],
 }
 

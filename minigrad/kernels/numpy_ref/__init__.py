@@ -12,7 +12,8 @@
     convolution.py  convolution, pooling, resampling
     recurrent.py    layers of recurrent networks
     nn.py           losses, optimiser steps
-    randoms.py      random numbers, with rejection.py
+    randoms.py      random numbers
+    rejection.py    gamma and Poisson numbers, one after the other
     special.py      the error function, the gamma function and its derivatives
     gamma.py        incomplete gamma functions, zeta, Bessel functions
     precision.py    the dtype that a kernel adds up in
@@ -52,7 +53,8 @@ FILES = {
     "normalization":
         "batch_norm batch_norm_backward group_norm group_norm_backward layer_norm layer_norm_backward normalize_channels rms_norm "
         "rms_norm_backward",
-    "randoms": "bernoulli dropout dropout_backward integers normal permutation poisson uniform",
+    "randoms": "bernoulli dropout dropout_backward integers normal permutation uniform",
+    "rejection": "poisson standard_gamma",
     "attention_heads": "attention attention_backward",
     "recurrent": "rnn_layer rnn_layer_backward",
     "reduction":
@@ -65,4 +67,4 @@ FILES = {
 }
 LATE = frozenset(" ".join(FILES.values()).split())
 
-__getattr__, __dir__ = lazy(__name__, modules=(*FILES, "precision", "rejection"), names=FILES)
+__getattr__, __dir__ = lazy(__name__, modules=(*FILES, "precision"), names=FILES)

@@ -3,7 +3,7 @@
     uniform    low + (high - low) u
     normal     mean + std r cos θ,  mean + std r sin θ      r = √(-2 log(1 - u)), θ = 2π v      (Box and Muller, 1958)
     bernoulli  u < p
-    poisson    rejection.py
+    gamma, Poisson: rejection.py
 
 PyTorch draws 16 normal numbers or more in blocks of 16 (u are the first eight uniform numbers of a block, v the others), and
 fewer in pairs of float64. Some last digits differ: PyTorch's vectorized logarithm, sine and cosine are approximations. PyTorch
@@ -18,9 +18,8 @@ import math
 import numpy as np
 
 from minigrad.kernels.numpy_ref.precision import quiet
-from minigrad.kernels.numpy_ref.rejection import draw_poisson
 
-__all__ = ["bernoulli", "dropout", "dropout_backward", "integers", "normal", "permutation", "poisson", "uniform"]
+__all__ = ["bernoulli", "dropout", "dropout_backward", "integers", "normal", "permutation", "uniform"]
 
 BLOCK = 16      # normal numbers that are drawn together
 
@@ -107,10 +106,6 @@ def integers(generator, shape, low, high):
 
 def permutation(generator, n):
     return generator.permutation(n)
-
-
-def poisson(generator, x):
-    return draw_poisson(generator, np.asarray(x, np.float64)).astype(x.dtype)
 
 
 def dropout(generator, x, p):
