@@ -15,6 +15,7 @@ Mirrors ``aten/src/ATen/native/Linear.cpp`` (einsum, sumproduct_pair).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
@@ -66,14 +67,25 @@ def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
         raise TensorValueError("MG-E320", "einsum(): must provide at least one operand")
     for i, x in enumerate(operands):
         tensor_argument("einsum", x, "operands", i + 2)
+    parts, result = read_equation(equation, tuple([x.ndim for x in operands]))
+    found = [take_diagonals(x, part, i, equation) for i, (x, part) in enumerate(zip(operands, parts))]
+    return contract(found, result, equation)
+
+
+@lru_cache
+def read_equation(equation, dims):
+    """Return (the letters of each operand, the letters of the result), each a list; `dims` are the operands' numbers of dimensions.
+
+    Numbers in a list are dimensions of an ellipsis. Cached: reading takes as long as the product of two small matrices.
+    """
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
-    if len(parts) != len(operands):
-        more = "more" if len(operands) > len(parts) else "fewer"
+    if len(parts) != len(dims):
+        more = "more" if len(dims) > len(parts) else "fewer"
         raise einsum_error(f"{more} operands were provided than specified in the equation", equation)
     parts = [letters_of(part, equation) for part in parts]
-    around = max([x.ndim - len(part) + 1 for part, x in zip(parts, operands) if ... in part], default=0)
-    parts = [expand_ellipsis(part, x, i, around, equation) for i, (part, x) in enumerate(zip(parts, operands))]
+    around = max([n - len(part) + 1 for part, n in zip(parts, dims) if ... in part], default=0)
+    parts = [expand_ellipsis(part, n, i, around, equation) for i, (part, n) in enumerate(zip(parts, dims))]
     seen = [letter for part in parts for letter in dict.fromkeys(part)]
     flat = [letter for part in parts for letter in part]
     if arrow:
@@ -83,8 +95,7 @@ def einsum(equation: str | Tensor, *operands: Any) -> Tensor:
         check_result(result, seen, equation)
     else:
         result = [*range(around), *sorted([x for x in set(flat) if isinstance(x, str) and flat.count(x) == 1])]
-    found = [take_diagonals(x, part, i, equation) for i, (x, part) in enumerate(zip(operands, parts))]
-    return contract(found, result, equation)
+    return parts, result
 
 
 def einsum_error(what, equation, **more):
@@ -131,18 +142,18 @@ def letters_of(part, equation):
     return found
 
 
-def expand_ellipsis(part, x, i, around, equation):
+def expand_ellipsis(part, dims, i, around, equation):
     """Return the letters, with the ellipsis replaced by numbers: one for each dimension it stands for, aligned at the right."""
     if ... not in part:
-        if len(part) != x.ndim:
+        if len(part) != dims:
             raise einsum_error(f"the number of subscripts in the equation ({len(part)}) does not match the number of dimensions "
-                          f"({x.ndim}) for operand {i} and no ellipsis was given", equation)
+                               f"({dims}) for operand {i} and no ellipsis was given", equation)
         return part
     at = part.index(...)
-    covered = x.ndim - len(part) + 1
+    covered = dims - len(part) + 1
     if covered < 0:
         raise einsum_error(f"the number of subscripts in the equation ({len(part) - 1}) is more than the number of dimensions "
-                      f"({x.ndim}) for operand {i}", equation)
+                           f"({dims}) for operand {i}", equation)
     return [*part[:at], *range(around - covered, around), *part[at + 1:]]
 
 
