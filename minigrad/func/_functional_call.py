@@ -60,11 +60,12 @@ def functional_call(module: Module, parameter_and_buffer_dicts: Mapping[str, Any
     check_module(module, "module", "functional_call")
     dicts = check_dicts(parameter_and_buffer_dicts)
     given = {name: x for names in dicts for name, x in names.items()}
-    new = add_tied_names(module, given) if tie_weights else given
+    own = collect_places(module)
+    new = add_tied_names(own, given) if tie_weights else given
     if strict:
-        check_names(module, given, new)
+        check_names(module, own, given, new)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replace_tensors(module, new) as places:
+    with replace_tensors(module, own, new) as places:
         result = module(*args, **(kwargs or {}))
         for names in dicts:
             for name in names:
@@ -91,32 +92,35 @@ def check_dicts(given):
     return list(dicts)
 
 
-def collect_tensors(module):
-    """Return the dict name -> parameter or buffer. A tensor with several names has an entry for each."""
-    return {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+def collect_places(module):
+    """Return the dict name -> (table, key): where each parameter and buffer is stored. A tied one has an entry for each name."""
+    return {f"{path}.{key}" if path else key: (table, key)
+            for path, part in module.named_modules(remove_duplicate=False)
+            for table in (part._parameters, part._buffers)
+            for key, x in table.items() if x is not None}
 
 
-def add_tied_names(module, given):
-    """Return `given`, with entries for the other names of each tensor in it."""
+def add_tied_names(own, given):
+    """Return `given`, with entries for the other names of each tensor in it. `own` are the places of the module's tensors."""
     groups = {}
-    for name, x in collect_tensors(module).items():
-        groups.setdefault(id(x), []).append(name)
+    for name, (table, key) in own.items():
+        groups.setdefault(id(table[key]), []).append(name)
     new = dict(given)
     for names in groups.values():
-        named = [name for name in names if name in given]
-        if len({id(given[name]) for name in named}) > 1:
-            raise TensorValueError("MG-E259", f"functional_call got multiple values for keys {named}, which are tied. Consider "
-                                   "using tie_weights=False", fix="pass one of them, or the same tensor for all")
-        if named:
-            new.update(dict.fromkeys(names, given[named[0]]))
+        if len(names) > 1:
+            named = [name for name in names if name in given]
+            if len({id(given[name]) for name in named}) > 1:
+                raise TensorValueError("MG-E259", f"functional_call got multiple values for keys {named}, which are tied. Consider "
+                                       "using tie_weights=False", fix="pass one of them, or the same tensor for all")
+            if named:
+                new.update(dict.fromkeys(names, given[named[0]]))
     return new
 
 
-def check_names(module, given, new):
+def check_names(module, own, given, new):
     """Raise unless the names are exactly the names of the module."""
-    names = collect_tensors(module)
     lines = []
-    for what, found in (("Unexpected", set(given) - set(names)), ("Missing", set(names) - set(new))):
+    for what, found in (("Unexpected", set(given) - set(own)), ("Missing", set(own) - set(new))):
         if found:
             lines.append(f"\n{what} key(s): " + ", ".join([repr(name) for name in sorted(found)]) + ".")
     if lines:
@@ -125,9 +129,10 @@ def check_names(module, given, new):
 
 
 @contextlib.contextmanager
-def replace_tensors(module, new):
-    """Replace tensors of the module during the context. Yield the dict name -> (table, key): where each tensor is stored."""
-    places = {name: find_place(module, name, x) for name, x in new.items()}
+def replace_tensors(module, own, new):
+    """Replace tensors of the module during the context. Yield the dict name -> (table, key): where each new one is stored."""
+    places = {name: own[name] if name in own and (x is None or isinstance(x, Tensor)) else find_place(module, name, x)
+              for name, x in new.items()}
     nothing = object()
     before = [(table, key, table.get(key, nothing)) for table, key in places.values()]
     try:
