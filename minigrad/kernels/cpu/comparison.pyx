@@ -7,7 +7,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memchr, memcmp
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, unrepeated
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels import numpy_ref
@@ -146,6 +146,7 @@ cdef char *source(object x, int kind, ndarray mask, Number *number, bint *single
 
 
 def where(c, x, y):
+    x, y = unrepeated(x), unrepeated(y)
     cdef int kind = choosable(x)
     cdef ndarray mask, z
     cdef Number a, b

@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, repeated, repeated_part
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, repeated, repeated_part, row_major_copy, unrepeated
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels.cpu.unary cimport (MG_U_cube, MG_U_neg, MG_U_reciprocal, MG_U_rsqrt, MG_U_sqrt, MG_U_square, unary,
@@ -298,6 +298,7 @@ cdef object mixed(int op, object x, object y, object w, object first, object sec
     cdef int kind = easy(x)
     cdef ndarray z, block
     if kind >= 0:
+        y, w = unrepeated(y), unrepeated(w)
         z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
         return z if write_mixed(op, kind, <ndarray>x, y, w, first, second, z) else None
     kind = kind_of(x)
@@ -305,11 +306,19 @@ cdef object mixed(int op, object x, object y, object w, object first, object sec
         return None
     block = repeated_part(<ndarray>x)       # x is expanded or transposed, or has gaps: see `unary` in unary.pyx
     if block is not x:
-        z = mixed(op, block, block, block, first, second) if y is x and w is x else None
-        return None if z is None else repeated(z, dims(<ndarray>x))
+        if y is x and w is x:
+            z = mixed(op, block, block, block, first, second)
+            return None if z is None else repeated(z, dims(<ndarray>x))
+        block = row_major_copy(<ndarray>x)
+        return mixed(op, block, block if y is x else y, block if w is x else w, first, second)
     block = gapless(<ndarray>x)
+    y, w = block if y is x else gapless_if_real(y), block if w is x else gapless_if_real(w)
     z = new_like(block, typenum(block))
-    return z if write_mixed(op, kind, block, block if y is x else y, block if w is x else w, first, second, z) else None
+    return z if write_mixed(op, kind, block, y, w, first, second, z) else None
+
+
+cdef inline object gapless_if_real(object y):
+    return gapless(<ndarray>y) if is_real(y) else y
 
 
 def lerp(x, y, w):

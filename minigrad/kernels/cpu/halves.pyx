@@ -2,7 +2,7 @@
 """glu: the first half of an array along a dimension, times the sigmoid of the second."""
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh
+from minigrad.kernels.cpu.pool cimport fresh, unrepeated
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -52,6 +52,7 @@ def glu(x, int dim):
 
 
 def glu_backward(g, x, int dim):
+    g = unrepeated(g)
     cdef int kind = easy(x), width
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp outer, k, inner = half(<ndarray>x, dim, d, &outer) if kind >= 0 else -1

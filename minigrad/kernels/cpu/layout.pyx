@@ -8,7 +8,8 @@ from libc.string cimport memcpy, memmove, memset
 
 from minigrad.kernels.cpu.broadcast cimport apart
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport copied, fresh, fresh_any, gapless, new_like, row_major_copy, strided
+from minigrad.kernels.cpu.pool cimport (copied, fresh, fresh_any, gapless, new_like, repeated, repeated_part, repeats,
+                                          row_major_copy, strided)
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -242,8 +243,11 @@ cpdef object cast(object x, object dtype):
     number = (<cnp.dtype>dtype).type_num
     origin, target = cast_index(typenum(a), cnp.PyArray_ITEMSIZE(a)), cast_index(number, (<cnp.dtype>dtype).itemsize)
     if origin < 0 or target < 0 or not native(a) or not cnp.PyArray_ISNBO((<cnp.dtype>dtype).byteorder) \
-            or (not by_rows(a) and repeats(a)) or not can_cast(origin, target):
+            or not can_cast(origin, target):
         return numpy_ref.cast(x, dtype)
+    if not by_rows(a) and repeats(a):
+        block = repeated_part(a)
+        return numpy_ref.cast(x, dtype) if block is a else repeated(cast(block, dtype), dims(a))
     if by_rows(a):
         z = fresh_any(ndim(a), dims(a), number)
     else:                   # a transposed array, or a view with gaps
@@ -256,12 +260,3 @@ cpdef object cast(object x, object dtype):
         with nogil:
             run_cast(origin, target, p, r, n, x_size, z_size, threads)
     return z
-
-
-# Whether x repeats elements along a dimension: its copy is row-major.
-cdef inline bint repeats(ndarray x) noexcept:
-    cdef int i
-    for i in range(ndim(x)):
-        if strides(x)[i] == 0:
-            return True
-    return False

@@ -1,7 +1,7 @@
 cimport numpy as cnp
 from numpy cimport ndarray, npy_intp
 
-from minigrad.kernels.cpu.common cimport MOST_DIMS, NPY_HALF, Reduction, by_rows, dims, divide, empty, ndim, of_numbers
+from minigrad.kernels.cpu.common cimport MOST_DIMS, NPY_HALF, Reduction, by_rows, dims, divide, empty, ndim, of_numbers, strides
 
 cdef ndarray fresh(int nd, npy_intp *dims, int kind)
 cdef void recycle(object x) noexcept
@@ -34,6 +34,20 @@ cdef inline ndarray matrix_in(ndarray x, npy_intp rows, npy_intp columns, char *
 # `x`; or a row-major copy of it, if it is an array of numbers with other strides.
 cdef inline object in_rows(object x):
     return row_major_copy(<ndarray>x) if of_numbers(x) and not by_rows(x) else x
+
+
+# Whether x repeats elements along a dimension: its copy is row-major.
+cdef inline bint repeats(ndarray x) noexcept:
+    cdef int i
+    for i in range(ndim(x)):
+        if strides(x)[i] == 0:
+            return True
+    return False
+
+
+# `x`; or a row-major copy of it, if it is an array of numbers that repeats elements: an expanded one, such as the gradient of a sum.
+cdef inline object unrepeated(object x):
+    return row_major_copy(<ndarray>x) if of_numbers(x) and not by_rows(x) and repeats(<ndarray>x) else x
 
 
 # Recycle what `in_rows` or `divided` returned for x, if it is a copy. Only the caller may refer to it.

@@ -506,6 +506,7 @@ def layer_norm(x, w, b, int n_dims, double eps):
 
 
 def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
+    g = in_rows(g)
     cdef Py_ssize_t n = in_last(x, n_dims), rows = 0 if n < 0 else size(<ndarray>x) // n
     if n < 0 or not alike(x, g) or mean is None or rstd is None \
             or not (fits(w, x, n) and fits(mean, x, rows) and fits(rstd, x, rows)):

@@ -25,7 +25,8 @@ FEW = 4096      # real numbers that NumPy transforms as they are in less time
 
 
 def widen(x, copy):
-    return x.astype(np.result_type(x, np.float64), copy=copy)
+    order = "C" if 0 in x.strides else "K"      # for an expanded array, K could be any order
+    return x.astype(np.result_type(x, np.float64), order, copy=copy)
 
 
 @quiet
