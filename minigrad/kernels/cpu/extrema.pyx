@@ -82,7 +82,7 @@ cdef object reduced(object x, object over, bint keepdim, bint largest, bint plac
     """The best elements of x along the dimensions `over`, or their places; None if x is not simple, or NumPy is faster."""
     cdef Kind kind
     cdef Reduction g
-    rows = divided(x, over, keepdim, &g)
+    rows = divided(in_rows(x) if places and len(<tuple>over) > 1 else x, over, keepdim, &g)     # places count in logical order
     kind = kind_of(rows)
     if kind == OTHER or (places and g.inner == 1 and size(<ndarray>x) > SMALL):
         return None

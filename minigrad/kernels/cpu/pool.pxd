@@ -10,6 +10,7 @@ cdef ndarray copied(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *st
 cdef ndarray repeated_part(ndarray x)
 cdef ndarray repeated(ndarray x, npy_intp *dims)
 cdef ndarray gapless(ndarray x)
+cdef ndarray in_memory_order(ndarray x, object reduced, bint keepdim, Reduction *g)
 cdef ndarray new_like(ndarray x, int type)
 cdef ndarray strided(ndarray x, int nd, npy_intp *dims, npy_intp *steps, char *start)
 
@@ -56,16 +57,21 @@ cdef inline void give_back(object rows, object x) noexcept:
         recycle(rows)
 
 
-# `divide` for any strides, and for dimensions that are not neighbours. Returns the array that `g` describes: x, or a row-major copy
-# in which the reduced dimensions are the last. None if `reduced` does not name dimensions of x.
+# `divide` for any strides, and for dimensions that are not neighbours. Returns the array that `g` describes: x, the view of
+# `in_memory_order`, or a row-major copy in which the reduced dimensions are the last. None if `reduced` does not name dimensions of x.
 cdef inline object divided(object x, object reduced, bint keepdim, Reduction *g):
     cdef bint gone[MOST_DIMS]
     cdef int i, dim, k = 0
     if not of_numbers(x) or type(reduced) is not tuple or not <tuple>reduced:
         return None
     cdef ndarray a = <ndarray>x
-    if by_rows(a) and divide(a, reduced, keepdim, g):
-        return a
+    if by_rows(a):
+        if divide(a, reduced, keepdim, g):
+            return a
+    else:
+        rows = in_memory_order(a, reduced, keepdim, g)
+        if rows is not None:
+            return rows
     for i in range(ndim(a)):
         gone[i] = False
     for each in <tuple>reduced:

@@ -306,6 +306,65 @@ cdef ndarray repeated(ndarray x, npy_intp *dims_):
     return copied(x, ndim(x), dims_, steps, data(x))
 
 
+cdef ndarray in_memory_order(ndarray x, object reduced, bint keepdim, Reduction *g):
+    """A view of x, which describes its memory row by row, for a reduction that `g` then describes; None if that is not simple.
+
+    x is transposed or in the channels-last format: a permutation of its dimensions has no gaps. The dimensions to reduce must be
+    neighbours in memory, and the others in the order of the result. Elements are then reduced in the order of memory.
+    """
+    cdef npy_intp d[MOST_DIMS]
+    cdef npy_intp s[MOST_DIMS]
+    cdef bint gone[MOST_DIMS]
+    cdef npy_intp step = cnp.PyArray_ITEMSIZE(x)
+    cdef int at[MOST_DIMS]
+    cdef int i, k, dim, nd = ndim(x), last = -1
+    cdef bint begun = False, ended = False
+    if type(reduced) is not tuple or not <tuple>reduced or not has_flags(x, cnp.NPY_ARRAY_ALIGNED):
+        return None
+    for i in range(nd):
+        gone[i], at[i] = False, i
+    for each in <tuple>reduced:
+        dim = each
+        if not 0 <= dim < nd or gone[dim]:
+            return None
+        gone[dim] = True
+    for i in range(1, nd):              # sort by stride, the largest first
+        dim, k = at[i], i
+        while k > 0 and strides(x)[at[k - 1]] < strides(x)[dim]:
+            at[k] = at[k - 1]
+            k -= 1
+        at[k] = dim
+    for i in range(nd - 1, -1, -1):
+        d[i], s[i] = dims(x)[at[i]], step
+        if d[i] != 1 and strides(x)[at[i]] != step:
+            return None
+        step *= d[i]
+    g.outer = g.n = g.inner = 1
+    for i in range(nd):
+        if d[i] == 1:
+            continue
+        if gone[at[i]]:
+            if ended:
+                return None
+            begun = True
+            g.n *= d[i]
+            continue
+        ended = begun
+        if at[i] < last:
+            return None
+        last = at[i]
+        if begun:
+            g.inner *= d[i]
+        else:
+            g.outer *= d[i]
+    g.nd = 0
+    for i in range(nd):
+        if keepdim or not gone[i]:
+            g.dims[g.nd] = 1 if gone[i] else dims(x)[i]
+            g.nd += 1
+    return strided(x, nd, d, s, data(x))
+
+
 cdef ndarray new_like(ndarray x, int type):
     """An array with the shape of x, and with its dimensions in the same order in memory."""
     cdef cnp.dtype dtype = cnp.PyArray_DescrFromType(type)

@@ -7,7 +7,7 @@ Only the sum over one dimension also reads rows apart from each other, or overla
 from libc.stdlib cimport calloc, free
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport divided, fresh, fresh_any, give_back, in_rows
+from minigrad.kernels.cpu.pool cimport divided, fresh, fresh_any, give_back, in_rows, in_memory_order
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -154,31 +154,22 @@ cdef void sum_numbers(int type_, char *x, char *z, Py_ssize_t outer, Py_ssize_t 
 
 cdef object sum_of(object x, Reduction *g):
     """The sum of float numbers, or None if x has others."""
-    cdef bint turned = False
-    cdef Py_ssize_t outer = g.outer, inner = g.inner
     cdef char *numbers
     cdef char *result
     cdef ndarray a, z
-    cdef int i, kept = 0
     if not is_real(x):
         return None
-    if not by_rows(x) and has_flags(<ndarray>x, cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED):
-        for i in range(g.nd):
-            kept += g.dims[i] > 1
-        turned = kept <= 1          # else the dimensions of the result would be in reverse order in memory
-    rows = x if turned else in_rows(x)
+    rows = in_rows(x)
     a = <ndarray>rows
     z = fresh(g.nd, g.dims, typenum(a))
-    if inner == 0 or outer == 0:
+    if g.inner == 0 or g.outer == 0:
         return z
-    if turned:
-        outer, inner = inner, outer
     numbers, result = data(a), data(z)
-    if outer * g.n * inner < MG_PARALLEL:
-        sum_numbers(typenum(a), numbers, result, outer, g.n, inner)
+    if g.outer * g.n * g.inner < MG_PARALLEL:
+        sum_numbers(typenum(a), numbers, result, g.outer, g.n, g.inner)
     else:
         with nogil:
-            sum_numbers(typenum(a), numbers, result, outer, g.n, inner)
+            sum_numbers(typenum(a), numbers, result, g.outer, g.n, g.inner)
     give_back(rows, x)
     return z
 
@@ -201,6 +192,12 @@ cdef object sum_over(object x, object reduced, bint keepdim, Reduction *g):
         return sum_of_parts(<ndarray>x, g)
     if not is_real(x):
         return None
+    if not by_rows(x):
+        rows = in_memory_order(<ndarray>x, reduced, keepdim, g)
+        if rows is not None:
+            z = sum_of(rows, g)
+            give_back(rows, x)
+            return z
     if divide(<ndarray>x, reduced, keepdim, g):
         z = sum_of_rows_apart(<ndarray>x, (<tuple>reduced)[0], g) if len(<tuple>reduced) == 1 else None
         return sum_of(x, g) if z is None else z
@@ -479,6 +476,7 @@ cdef Py_ssize_t in_last(object x, int n_dims) noexcept:
 
 
 def layer_norm(x, w, b, int n_dims, double eps):
+    x = in_rows(x)
     cdef Py_ssize_t n = in_last(x, n_dims)
     if n < 0 or not (fits(w, x, n) and fits(b, x, n)):
         return numpy_ref.layer_norm(x, w, b, n_dims, eps)
@@ -506,7 +504,7 @@ def layer_norm(x, w, b, int n_dims, double eps):
 
 
 def layer_norm_backward(g, x, w, mean, rstd, int n_dims):
-    g = in_rows(g)
+    g, x = in_rows(g), in_rows(x)
     cdef Py_ssize_t n = in_last(x, n_dims), rows = 0 if n < 0 else size(<ndarray>x) // n
     if n < 0 or not alike(x, g) or mean is None or rstd is None \
             or not (fits(w, x, n) and fits(mean, x, rows) and fits(rstd, x, rows)):
