@@ -7,7 +7,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memchr, memcmp
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, unrepeated
+from minigrad.kernels.cpu.pool cimport copied, fresh, repeats
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels import numpy_ref
@@ -145,8 +145,35 @@ cdef char *source(object x, int kind, ndarray mask, Number *number, bint *single
     return data(<ndarray>x)
 
 
+cdef object spread_rows(object x, int nd, npy_intp *shape):
+    """A row-major copy of x in this shape, if x is an array of numbers of another shape, or one that repeats elements; else x."""
+    cdef npy_intp steps[MOST_DIMS]
+    cdef int i, lead
+    if not of_numbers(x) or ndim(<ndarray>x) == 0:
+        return x
+    lead = nd - ndim(<ndarray>x)
+    for i in range(nd):
+        steps[i] = 0 if i < lead or dims(<ndarray>x)[i - lead] == 1 else strides(<ndarray>x)[i - lead]
+        if i >= lead and dims(<ndarray>x)[i - lead] != shape[i] and dims(<ndarray>x)[i - lead] != 1:
+            return x
+    if lead == 0 and same_dims(dims(<ndarray>x), shape, nd) and (by_rows(x) or not repeats(<ndarray>x)):
+        return x
+    z = copied(<ndarray>x, nd, shape, steps, data(<ndarray>x))
+    return x if z is None else z
+
+
 def where(c, x, y):
-    x, y = unrepeated(x), unrepeated(y)
+    cdef npy_intp shape[MOST_DIMS]
+    cdef int i, k, nd = 0
+    for each in (c, x, y):
+        nd = max(nd, ndim(<ndarray>each) if type(each) is ndarray else 0)
+    for i in range(nd):
+        shape[i] = 1
+        for each in (c, x, y):
+            k = i - nd + ndim(<ndarray>each) if type(each) is ndarray else -1
+            if k >= 0 and dims(<ndarray>each)[k] != 1:
+                shape[i] = dims(<ndarray>each)[k]
+    c, x, y = spread_rows(c, nd, shape), spread_rows(x, nd, shape), spread_rows(y, nd, shape)
     cdef int kind = choosable(x)
     cdef ndarray mask, z
     cdef Number a, b
