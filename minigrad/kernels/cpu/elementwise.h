@@ -192,8 +192,8 @@ typedef void (*mg_mixed)(const void *, const void *, const void *, const void *,
 #define MG_MIXED_NUMBER(name, number, expression) MG_M_##name = number,
 MG_MIXED_TABLE(MG_DEFINE_MIXED)
 
-/* The same with a pass of loops from above over each block: c = loops(inner). One loop of e^x and log x has too many constants for the
-   registers, and takes longer than two. */
+/* The same with a pass of loops from above over each block: c = loops(inner). One loop of e^x and log x has too many constants for
+   the registers, and takes longer than two. */
 #define MG_PASSES_TABLE(X) X(softplus, 11) X(log_sigmoid, 12)
 #define MG_PASSES_LOOP(name, type, suffix, inner, loops, expression)                               \
     MG_SIMD static void mg_##name##_##suffix(const void *x, const void *y, const void *w, const void *first, const void *second, \

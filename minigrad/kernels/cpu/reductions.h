@@ -1,5 +1,5 @@
-/* Reductions of n numbers to one: variance, product, sum without nan, log Σ exp. Each is a function of one row, and one of neighbouring columns; a
-   loop takes an array of outer x n x inner numbers apart into them. */
+/* Reductions of n numbers to one: variance, product, sum without nan, log Σ exp. Each is a function of one row, and one of
+   neighbouring columns; a loop takes an array of outer x n x inner numbers apart into them. */
 #ifndef MINIGRAD_REDUCTIONS_H
 #define MINIGRAD_REDUCTIONS_H
 

@@ -1,6 +1,6 @@
-/* Logarithms, exponentials, the functions of circles and hyperbolas, Bessel functions, and for floats the error and gamma functions,
-   as arithmetic without branches, so that a loop over them vectorises (simd.h). libm's functions take one number at a time, three to ten times as
-   long. NumPy has vectorised ones, but most of them only for AVX-512.
+/* Logarithms, exponentials, the functions of circles and hyperbolas, Bessel functions, and for floats the error and gamma
+   functions, as arithmetic without branches, so that a loop over them vectorises (simd.h). libm's functions take one number at a
+   time, three to ten times as long. NumPy has vectorised ones, but most of them only for AVX-512.
 
    All compute with doubles. `narrow`, which is a constant at each call, says that the result becomes a float: then fewer terms of a
    series are enough, and a float has all its digits. The series are polynomials with the smallest greatest error on their interval
@@ -315,8 +315,8 @@ MG_FUNCTION double mg_digamma_narrow(double x) {
     return mg_log(y, 0) - (0.5 * r + z * tail) - sum;
 }
 
-/* ψ'(x) for x > 0: 1/x² + 1/(x + 1)² + ... and the asymptotic series from 8 on, or from 10 on for doubles. For floats, two fractions
-   become one. Above 1e6 the series is enough, and the products might overflow. */
+/* ψ'(x) for x > 0: 1/x² + 1/(x + 1)² + ... and the asymptotic series from 8 on, or from 10 on for doubles. For floats, two
+   fractions become one. Above 1e6 the series is enough, and the products might overflow. */
 MG_FUNCTION double mg_trigamma(double x, int narrow) {
     const double steps = narrow ? 8 : 10, last = steps - 1, a = mg_at_most(x, 1e6);
     double sum = 0;

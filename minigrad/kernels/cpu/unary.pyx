@@ -182,6 +182,7 @@ def unary_in_place(kernel, int op):
 
 for kernel_, op_ in [(sqrt, MG_U_sqrt), (rsqrt, MG_U_rsqrt), (reciprocal, MG_U_reciprocal), (abs, MG_U_abs), (relu, MG_U_relu),
                      (erf, MG_U_erf), (sigmoid, MG_U_sigmoid), (gelu, MG_U_gelu), (gelu_tanh, MG_U_gelu_tanh),
-                     (silu, MG_U_silu), (mish, MG_U_mish), (hardsigmoid, MG_U_hardsigmoid), (hardswish, MG_U_hardswish), (exp, MG_U_exp), (log, MG_U_log), (log1p, MG_U_log1p),
+                     (silu, MG_U_silu), (mish, MG_U_mish), (hardsigmoid, MG_U_hardsigmoid),
+                     (hardswish, MG_U_hardswish), (exp, MG_U_exp), (log, MG_U_log), (log1p, MG_U_log1p),
                      (sin, MG_U_sin), (cos, MG_U_cos), (tanh, MG_U_tanh)]:
     kernel_.in_place = unary_in_place(kernel_, op_)
