@@ -10,7 +10,7 @@ import numpy as np
 from libc.math cimport INFINITY
 from minigrad.kernels.cpu.broadcast cimport SV, VS, VV, by_columns, kind_of, loop_fits, mg_binary, spread, spreads_over
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, new_like, repeated, repeated_part, row_major_copy, unrepeated
+from minigrad.kernels.cpu.pool cimport fresh, fresh_any, gapless, in_rows, new_like, repeated, repeated_part, row_major_copy
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels.cpu.unary cimport (MG_U_cube, MG_U_neg, MG_U_reciprocal, MG_U_rsqrt, MG_U_sqrt, MG_U_square, unary,
@@ -298,7 +298,7 @@ cdef object mixed(int op, object x, object y, object w, object first, object sec
     cdef int kind = easy(x)
     cdef ndarray z, block
     if kind >= 0:
-        y, w = unrepeated(y), unrepeated(w)
+        y, w = in_rows(y), in_rows(w)       # the result is row-major, as x is
         z = fresh(ndim(<ndarray>x), dims(<ndarray>x), typenum(<ndarray>x))
         return z if write_mixed(op, kind, <ndarray>x, y, w, first, second, z) else None
     kind = kind_of(x)
