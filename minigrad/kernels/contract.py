@@ -226,6 +226,7 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "addmm": ("b, x, y", "b + x y for matrices; b broadcasts"),
     "dot": ("x, y", "inner product of two vectors"),
     "distances": ("x, y", "Euclidean distances between the rows of matrices of floats, or of batches of them that broadcast"),
+    "distances_backward": ("g, z, x, y", "the sum of g[i, j] (x[i] - y[j]) / z[i, j] over j, for z = distances(x, y); 0 / 0 is 0"),
     # decompositions of matrices; where a matrix has none, z is nan and info (int32) is not 0
     "det": ("x", "determinant"),
     "slogdet": ("x", "(its sign, log of its absolute value)"),

@@ -386,6 +386,9 @@ for _a, _b in [((3, 2), (5, 2)), ((5, 7), (130, 7)), ((1, 600), (2, 600)), ((2, 
                ((0, 4), (2, 4)), ((3, 4), (0, 4)), ((3, 0), (2, 0)), ((2, 1, 3, 2), (4, 5, 2))]:
     for _kind in ("any", "special"):
         sample("distances", f"{_a} {_b} {_kind}", (_a, _kind), (_b, _kind), dtypes=FLOATS)
+    _pairs = (*np.broadcast_shapes(_a[:-2], _b[:-2]), _a[-2], _b[-2])
+    sample("distances_backward", f"{_a} {_b}", _pairs, (_pairs, "positive"), _a, _b, dtypes=FLOATS)
+    sample("distances_backward", f"{_a} {_b} zero", _pairs, _pairs, _a, _b, dtypes=FLOATS, after=lambda g, z, x, y: (g, z * (z > 0), x, y))
 sample("dot", "special", ((6,), "special"), ((6,), "special"))
 for _bias in ((4,), (2, 4), (1, 4), (2, 1), (), (1,)):
     sample("addmm", f"{_bias}", _bias, (2, 3), (3, 4), dtypes=FLOATS)

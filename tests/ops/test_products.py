@@ -86,6 +86,35 @@ def _pair_gradients(m, numbers, p):
     return m.autograd.grad((m.cdist(x, y, p) ** 2).sum(), (x, y))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shapes", [((5, 3), (7, 3)), ((9, 40), (600, 40)), ((2, 3, 17), (2, 4, 17)), ((2, 3, 5), (4, 5)), ((3, 5), (0, 5))])
+def test_backward_of_cdist(shapes, dtype):
+    """It has a kernel; with create_graph, ops compute it."""
+    rng = np.random.default_rng(0)
+    x, y = [mg.tensor(rng.standard_normal(shape), dtype=getattr(mg, dtype), requires_grad=True) for shape in shapes]
+    z = mg.cdist(x, y)
+    g = mg.tensor(rng.standard_normal(tuple(z.shape)), dtype=z.dtype)
+    wide = [v.detach().double().requires_grad_() for v in (x, y)]
+    exact = mg.autograd.grad(mg.cdist(*wide), wide, g.double(), create_graph=True)
+    found = mg.autograd.grad(z, (x, y), g, retain_graph=True)
+    by_ops = mg.autograd.grad(z, (x, y), g, create_graph=True)
+    for each, other, true in zip(found, by_ops, exact):
+        close = 2e-6 if dtype == "float32" else 1e-14
+        most = close * (1 + np.abs(true.detach().numpy()).max(initial=0))
+        assert each.shape == true.shape and each.dtype == x.dtype
+        assert np.abs(each.numpy() - true.detach().numpy()).max(initial=0) <= most
+        assert np.abs(other.detach().numpy() - true.detach().numpy()).max(initial=0) <= most
+
+
+def test_backward_of_near_points():
+    """g / distance would be too large for a float32; the difference / distance is 1."""
+    for function in (mg.cdist, lambda x, y: mg.pdist(mg.cat([x, y]))):
+        x, y = mg.tensor([[1e-19, 0.0, 0.0]], requires_grad=True), mg.zeros(1, 3, requires_grad=True)
+        dx, dy = mg.autograd.grad(function(x, y).sum() * 1e25, (x, y))
+        assert dx[0, 0].item() == pytest.approx(1e25, rel=1e-5) and dy[0, 0].item() == -dx[0, 0].item()
+        assert dx[0, 1:].tolist() == dy[0, 1:].tolist() == [0.0, 0.0]
+
+
 def test_gradient_of_a_norm_of_zeros_is_zero():
     for p in (1, 2, 3):
         check_alike(lambda m, p=p: _gradient(m, lambda x: m.linalg.vector_norm(x, p)))

@@ -36,6 +36,10 @@ cdef extern from "products.h" nogil:
 cdef extern from "pairs.h" nogil:
     void distances_f32 "mg_distances_f32"(const float *, const float *, float *, float *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void distances_f64 "mg_distances_f64"(const double *, const double *, double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+    void distances_backward_f32 "mg_distances_backward_f32"(const float *, const float *, const float *, const float *, float *,
+                                                            Py_ssize_t, Py_ssize_t, Py_ssize_t, int)
+    void distances_backward_f64 "mg_distances_backward_f64"(const double *, const double *, const double *, const double *, double *,
+                                                            Py_ssize_t, Py_ssize_t, Py_ssize_t, int)
     Py_ssize_t MG_PAIR_COLUMNS
 
 # Numbers of multiplications
@@ -237,14 +241,22 @@ def dot(x, y):
     return numpy_ref.dot(x, y) if z is None else z
 
 
-def distances(x, y):
-    cdef int kind = easy(x), nd, i
-    cdef npy_intp shape[MOST_DIMS]
-    cdef npy_intp n, m, d, k, item
-    cdef ndarray z, turned
+cdef int kind_of_pairs(object x, object y) noexcept:
+    """0 (float) or 1 (double) if x and y are contiguous batches of matrices whose rows have the same length; else -1."""
+    cdef int kind = easy(x)
     if kind < 0 or easy(y) != kind or ndim(<ndarray>x) < 2 or ndim(<ndarray>y) != ndim(<ndarray>x) \
             or not same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x) - 2) or size(<ndarray>x) == 0 \
             or dims(<ndarray>y)[ndim(<ndarray>y) - 1] != dims(<ndarray>x)[ndim(<ndarray>x) - 1]:
+        return -1
+    return kind
+
+
+def distances(x, y):
+    cdef int kind = kind_of_pairs(x, y), nd, i
+    cdef npy_intp shape[MOST_DIMS]
+    cdef npy_intp n, m, d, k, item
+    cdef ndarray z, turned
+    if kind < 0:
         return numpy_ref.distances(x, y)
     nd = ndim(<ndarray>x)
     n, m, d = dims(<ndarray>x)[nd - 2], dims(<ndarray>y)[nd - 2], dims(<ndarray>x)[nd - 1]
@@ -270,3 +282,46 @@ def distances(x, y):
             r += n * m * item
             k -= 1
     return z
+
+
+def distances_backward(g, dist, x, y):
+    z = summed_slopes(in_rows(g), in_rows(dist), in_rows(x), in_rows(y))
+    return numpy_ref.distances_backward(g, dist, x, y) if z is None else z
+
+
+cdef object summed_slopes(object g, object dist, object x, object y):
+    """`distances_backward` of contiguous arrays; None if they do not fit."""
+    cdef int kind = kind_of_pairs(x, y), nd
+    cdef npy_intp n, m, d, item, batch
+    cdef ndarray z
+    if kind >= 0:
+        nd = ndim(<ndarray>x)
+        n, m, d = dims(<ndarray>x)[nd - 2], dims(<ndarray>y)[nd - 2], dims(<ndarray>x)[nd - 1]
+    if kind < 0 or not of_pairs(g, kind, <ndarray>x, m) or not of_pairs(dist, kind, <ndarray>x, m):
+        return None
+    z, item = fresh(nd, dims(<ndarray>x), typenum(<ndarray>x)), item_size(kind)
+    batch = size(z) // (n * d)
+    cdef char *h = data(<ndarray>g)
+    cdef char *l = data(<ndarray>dist)
+    cdef char *p = data(<ndarray>x)
+    cdef char *q = data(<ndarray>y)
+    cdef char *r = data(z)
+    with nogil:
+        while batch > 0:
+            if kind == 0:
+                distances_backward_f32(<float *>h, <float *>l, <float *>p, <float *>q, <float *>r, n, m, d, threads)
+            else:
+                distances_backward_f64(<double *>h, <double *>l, <double *>p, <double *>q, <double *>r, n, m, d, threads)
+            h += n * m * item
+            l += n * m * item
+            p += n * d * item
+            q += m * d * item
+            r += n * d * item
+            batch -= 1
+    return z
+
+
+cdef bint of_pairs(object g, int kind, ndarray x, npy_intp m) noexcept:
+    """Whether g has, for each row of the matrices x, m numbers of this kind."""
+    return (easy(g) == kind and ndim(<ndarray>g) == ndim(x) and same_dims(dims(<ndarray>g), dims(x), ndim(x) - 1)
+            and dims(<ndarray>g)[ndim(x) - 1] == m)

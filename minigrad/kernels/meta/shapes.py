@@ -239,6 +239,7 @@ RULES = {
     "var": lambda x, dims, correction, keepdim: (reduced(x.shape, dims, keepdim), to_real(x)),
     "recurrence": lambda x, y, dim, reverse: (y.shape, y.dtype),
     "matmul": matmul, "addmm": addmm, "dot": lambda x, y: ((), x.dtype), "distances": distances,
+    "distances_backward": lambda g, z, x, y: ((*batch(g), *x.shape[-2:]), x.dtype),
     # decompositions
     "det": lambda x: (batch(x), x.dtype),
     "slogdet": lambda x: [(batch(x), x.dtype), (batch(x), to_real(x))],

@@ -47,7 +47,7 @@ FILES = {
     "linalg":
         "cholesky cofactors det eig eigh eigvals eigvalsh inv lu lu_rows matrix_exp qr slogdet solve solve_triangular svd "
         "svdvals",
-    "linear": "addmm distances dot matmul",
+    "linear": "addmm distances distances_backward dot matmul",
     "nn": "adam_ class_outside nll_loss nll_loss_backward sgd_",
     "ordering": "argsort cumextremum flip median mode nonzero searchsorted topk",
     "normalization":

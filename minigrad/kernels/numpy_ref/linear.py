@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from minigrad.kernels.numpy_ref.precision import quiet
+from minigrad.kernels.numpy_ref.precision import quiet, total
 
-__all__ = ["addmm", "distances", "dot", "matmul"]
+__all__ = ["addmm", "distances", "distances_backward", "dot", "matmul"]
 
 DIFFERENCES = 1 << 17       # numbers that `distances` subtracts together, so that they stay in the cache
 
@@ -27,6 +27,18 @@ def distances(x, y):
     rows = max(DIFFERENCES // max(y.size, 1), 1)
     parts = [x[..., i:i + rows, None, :] - y[..., None, :, :] for i in range(0, max(x.shape[-2], 1), rows)]
     return np.concatenate([np.sqrt(np.sum(d * d, -1)) for d in parts], -2)
+
+
+@quiet
+def distances_backward(g, z, x, y):
+    rows = max(DIFFERENCES // max(y.size, 1), 1)
+    parts = []
+    for i in range(0, max(x.shape[-2], 1), rows):
+        some = slice(i, i + rows)
+        lengths = z[..., some, :, None]         # g / length may overflow; what a difference is divided by is at least as large
+        units = np.where(lengths == 0, 0, (x[..., some, None, :] - y[..., None, :, :]) / np.where(lengths == 0, 1, lengths))
+        parts.append(total(g[..., some, :, None] * units, (units.ndim - 2,), False))
+    return np.concatenate(parts, -2)
 
 
 @quiet

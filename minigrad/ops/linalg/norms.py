@@ -141,13 +141,13 @@ class Cdist(Op):
 
     @in_float32
     def vjp(g, needs, x, y, z, p):
+        state = current()
+        if p == 2 and not state.grad_enabled and not state.forward:
+            dx = call(CdistBackward.op, (g, z, x, y)) if needs[0] else None
+            return dx, call(CdistBackward.op, (g.mT, z.mT, y, x)) if needs[1] else None
         apart = unsqueeze(x, -2) - unsqueeze(y, -3)
         dims = (apart.ndim - 1,)
-        each: Any
-        if p == 2:          # a division for each pair, not for each element
-            each = apart * unsqueeze(g / where(z == 0, 1.0, z), -1)
-        else:
-            each = expand_reduced(g, apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
+        each = expand_reduced(g, apart.shape, dims, False) * norm_gradient(apart, z, p, dims, False)
         return total(each, -2) if needs[0] else None, -total(each, -3) if needs[1] else None
 
     @in_float32
@@ -156,6 +156,17 @@ class Cdist(Op):
         t = difference(None if tx is None else unsqueeze(tx, -2), None if ty is None else unsqueeze(ty, -3))
         apart = unsqueeze(x, -2) - unsqueeze(y, -3)
         return norm_tangent(expand(t, apart.shape), apart, z, p, (apart.ndim - 1,))
+
+
+@op("cdist_backward")
+class CdistBackward(Op):
+    """dx[i] = Σ g[i, j] (x[i] - y[j]) / z[i, j] over j"""
+
+    inputs = 4
+    differentiable = False      # what needs derivatives of it computes it by ops
+
+    def forward(k, g, z, x, y):
+        return k.distances_backward(g, z, x, y)
 
 
 def difference(x, y) -> Any:

@@ -15,7 +15,7 @@ from minigrad.ops.base.rule import BOOL
 from minigrad.ops.index.indexing import IndexSelect
 from minigrad.ops.index.masking import triu
 from minigrad.ops.linalg.matrix import matmul
-from minigrad.ops.linalg.norms import power_of, vector_norm
+from minigrad.ops.linalg.norms import Cdist, power_of, vector_norm
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import check_count
 from minigrad.ops.shape.clone_cast import contiguous
@@ -48,12 +48,17 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise ShapeError("MG-E205", f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.dtype.is_floating_point:
         raise DtypeError("MG-E203", "pdist only supports floating-point dtypes", found=input.dtype.name)
-    if power_of(p, "p", "pdist") < 0:
+    power = power_of(p, "p", "pdist")
+    if power < 0:
         raise ArgumentError("MG-E302", "pdist only supports non-negative p values", found=str(p))
     n = input.shape[0]
     check_count("pdist", n * (n - 1) // 2, "pairs")
-    pairs = contiguous(transpose(nonzero(triu(input.detach().new_ones((n, n), dtype=BOOL), 1)), 0, 1))
-    return distances(input, pairs[0], pairs[1], p)
+    above = triu(input.detach().new_ones((n, n), dtype=BOOL), 1)
+    if power == 2 and input.shape[1]:           # computes each distance twice, but copies no rows
+        every = reshape(call(Cdist.op, (input, input, power)), (n * n,))
+        return call(IndexSelect.op, (every, 0, reshape(nonzero(reshape(above, (n * n,))), (-1,))))
+    pairs = contiguous(transpose(nonzero(above), 0, 1))
+    return distances(input, pairs[0], pairs[1], power)
 
 
 @in_float32

@@ -17,7 +17,7 @@ from minigrad.kernels.cuda.reductions import reduction
 from minigrad.kernels.cuda.runtime.memory import empty_array
 from minigrad.kernels.cuda.shape.views import expand, unsqueeze
 
-__all__ = ["addmm", "distances", "dot", "matmul"]
+__all__ = ["addmm", "distances", "distances_backward", "dot", "matmul"]
 
 
 def multiply(name, z, x, y, bias=None):
@@ -67,3 +67,10 @@ def addmm(b, x, y):
 def distances(x, y):
     d = elementwise.sub(unsqueeze(x, x.ndim - 1), unsqueeze(y, y.ndim - 2))         # pyright: ignore[reportAttributeAccessIssue]
     return elementwise.sqrt(reduction.sum(elementwise.mul(d, d), (d.ndim - 1,), False))     # pyright: ignore[reportAttributeAccessIssue]
+
+
+def distances_backward(g, z, x, y):
+    d = elementwise.sub(unsqueeze(x, x.ndim - 1), unsqueeze(y, y.ndim - 2))         # pyright: ignore[reportAttributeAccessIssue]
+    lengths = unsqueeze(z, z.ndim)
+    units = elementwise.where(elementwise.eq(lengths, 0), 0.0, elementwise.div(d, lengths))     # pyright: ignore[reportAttributeAccessIssue]
+    return reduction.sum(elementwise.mul(unsqueeze(g, g.ndim), units), (d.ndim - 2,), False)   # pyright: ignore[reportAttributeAccessIssue]
