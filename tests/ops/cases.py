@@ -705,6 +705,7 @@ case("pad replicate 3", lambda m, x: F(m).pad(x, (1, 1, 1, 0, 0, 1), mode="repli
 case("pad reflect shorter", lambda m, x: F(m).pad(x, (-1, 2), mode="reflect") ** 2, (2, 4))
 case("pad replicate shorter", lambda m, x: F(m).pad(x, (2, -1), mode="replicate") ** 2, (2, 4))
 case("pad circular", lambda m, x: F(m).pad(x, (1, 2), mode="circular") ** 2, (2, 4), name_differs=True)
+case("pad circular both", lambda m, x: F(m).pad(x, (2, -1, -1, 2), mode="circular") ** 2, (1, 1, 3, 4), name_differs=True)
 case("conv2d strided", lambda m, x, w: F(m).conv2d(x, w, stride=(2, 1), padding=(1, 2)), (2, 2, 5, 6), (3, 2, 3, 3))
 case("conv2d dilated", lambda m, x, w: F(m).conv2d(x, w, dilation=2, padding=1), (1, 2, 7, 6), (3, 2, 3, 2))
 case("conv2d groups", lambda m, x, w, b: F(m).conv2d(x, w, b, groups=2), (2, 4, 4, 4), (6, 2, 3, 3), (6,))

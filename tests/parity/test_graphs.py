@@ -15,11 +15,12 @@ OTHER_NODES = {
     "one node there, made of others here": (
         "mvlgamma", "index_reduce", "pdist", "bilinear", "lu (", "select_scatter", "slice_scatter", "diagonal_scatter", "nll_loss planes",
         "vdot", "diag of matrix"),
-    "one node here, made of others there": ("attention", "real", "imag", "complex", "polar", "LSTM layer", "GRU layer", "RNN layer"),
+    "one node here, made of others there": ("attention", "real", "imag", "complex", "polar", "LSTM layer", "GRU layer", "RNN layer",
+                                              "pad circular"),
     "the same products in another order, or views by other functions": (
         "einsum", "kron", "outer", "tensorinv", "matrix_power to -3", "matrix_norm", "cross", "linalg.cross", "logdet", "cholesky False",
         "cholesky True", "qr (2, 4, 3) product", "svd (2, 2, 4) all", "cond nuc", "block_diag", "meshgrid xy", "combinations", "quantile",
-        "nanquantile", "index_add 0-d", "pad circular", "conv2d same", "conv1d same", "cov", "corrcoef", "local_response_norm"),
+        "nanquantile", "index_add 0-d", "conv2d same", "conv1d same", "cov", "corrcoef", "local_response_norm"),
     "written with other formulas": ("special.ndtr", "trapezoid", "cumulative_trapezoid", "rms_norm", "cross_entropy one",
                                     "cross_entropy smooth", "cross_entropy probabilities"),
     "an operand is converted or expanded first": ("bernoulli_ tensor",),

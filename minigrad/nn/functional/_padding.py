@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeError, TensorTypeError
 from minigrad.ops.base.arguments import integer, number, tensor_argument, wrong_type
-from minigrad.ops.nn.padding import PADS, ConstantPadNd, pad_circular
+from minigrad.ops.nn.padding import PADS, CircularPad, ConstantPadNd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Tensor
         return call(ConstantPadNd.op, (input, tuple(pad), 0 if value is None else input.new_full((), value, device="cpu").item()))
     if mode != "circular":
         return call(PADS[mode][len(pad) // 2 - 1], (input, tuple(pad)))
-    return pad_circular(input, pad) if any(pad) else input.clone()
+    return call(CircularPad.op, (input, tuple(pad))) if any(pad) else input.clone()
 
 
 def check_mode(input, pad, mode, value):

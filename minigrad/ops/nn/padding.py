@@ -3,7 +3,7 @@
     constant    0 0 | a b c | 0 0
     reflect     c b | a b c | b a           does not repeat the element at the edge
     replicate   a a | a b c | c c
-    circular    b c | a b c | a b           composed of index_select
+    circular    b c | a b c | a b           has no op of its own in PyTorch
 
 `padding` has (before, after) for the last dimension, then for the second-last, and so on. A negative number removes elements.
 All are linear (apart from the constant). The adjoint of constant padding removes the padding. The adjoint of the others
@@ -14,15 +14,11 @@ Mirrors ``aten/src/ATen/native/{PadNd,ReflectionPad,ReplicationPadding}.cpp``.
 
 import functools
 
-import cython
 import numpy as np
-from cython.cimports.minigrad._core.graph.metadata import meta_of
-from cython.cimports.minigrad._core.graph.tensor import TensorBase, wrap
 from cython.cimports.minigrad._core.record.apply import call
 
 from minigrad.ops.base.precision import round_to, to_wide
 from minigrad.ops.base.rule import Linear, Op, op
-from minigrad.ops.index.indexing import IndexSelect
 
 __all__: list[str] = []
 
@@ -106,16 +102,16 @@ def pad_array(k, x, padding, mode):
     return k.take_grid(x, places)
 
 
-def pad_circular(x, padding):
-    """Return the tensor x with periodic padding: one op along each dimension."""
-    for dim, before, after in find_padded_dims(x, padding):
-        meta = cython.cast(TensorBase, x, typecheck=True)._meta
-        index = meta.backend.kernels.from_host(source_places(x.shape[dim], before, after, "circular"), False)
-        x = call(IndexSelect.op, (x, dim, wrap(index, meta_of(index, meta.device))))
-    return x
+def add_wrapped(k, z, dim, first, last, before, after):
+    """The same for a circular padding. What a negative number of `before` and `after` cut off of z is not a part of the period."""
+    start, stop = max(-before, 0), z.shape[dim] - max(-after, 0)
+    if first.shape[dim]:
+        k.add_(k.slice(z, dim, stop - before, stop, 1), first)
+    if last.shape[dim]:
+        k.add_(k.slice(z, dim, start, start + after, 1), last)
 
 
-def fold_edges(k, g, shape, padding, reflect):
+def fold_edges(k, g, shape, padding, mode):
     """The adjoint of `pad_array`: remove the padding of g, and add it to the elements that were copied."""
     z = to_wide(k, g)
     for dim, before, after in reversed(find_padded_dims(g, padding)):
@@ -128,11 +124,39 @@ def fold_edges(k, g, shape, padding, reflect):
             k.copy_(k.slice(z, dim, max(-before, 0), n - max(-after, 0), 1), inner)
         else:
             z = k.copy(inner)
-        if reflect:
+        if mode == "circular":
+            add_wrapped(k, z, dim, first, last, before, after)
+        elif mode == "reflect":
             add_reflected(k, z, dim, first, last)
         else:
             add_replicated(k, z, dim, first, last)
     return round_to(k, z, g)
+
+
+@op("circular_pad")
+class CircularPad(Linear):
+    """z = x, with a period of it on each side"""
+
+    inputs = 1
+
+    def forward(k, x, padding):
+        return pad_array(k, x, padding, "circular")
+
+    def vjp_x(g, x, padding):
+        return call(CircularPadBackward.op, (g, tuple(x.shape), padding))
+
+
+@op("circular_pad_backward")
+class CircularPadBackward(Linear):
+    """z = g without its edges, which are added to where they came from"""
+
+    inputs = 1
+
+    def forward(k, g, shape, padding):
+        return fold_edges(k, g, shape, padding, "circular")
+
+    def vjp_g(v, padding):
+        return call(CircularPad.op, (v, padding))
 
 
 class ReflectionPad(Linear):
@@ -151,7 +175,7 @@ class ReflectionPadBackward(Linear):
     torch_names = {"g": "grad_output"}
 
     def forward(k, g, shape, padding):
-        return fold_edges(k, g, shape, padding, True)
+        return fold_edges(k, g, shape, padding, "reflect")
 
 
 class ReplicationPad(Linear):
@@ -170,7 +194,7 @@ class ReplicationPadBackward(Linear):
     torch_names = {"g": "grad_output"}
 
     def forward(k, g, shape, padding):
-        return fold_edges(k, g, shape, padding, False)
+        return fold_edges(k, g, shape, padding, "replicate")
 
 
 @op("reflection_pad1d", "ReflectionPad1D0")
