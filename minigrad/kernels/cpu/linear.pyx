@@ -38,8 +38,8 @@ cdef extern from "pairs.h" nogil:
     void distances_f64 "mg_distances_f64"(const double *, const double *, double *, double *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
     void distances_backward_f32 "mg_distances_backward_f32"(const float *, const float *, const float *, const float *, float *,
                                                             Py_ssize_t, Py_ssize_t, Py_ssize_t, int)
-    void distances_backward_f64 "mg_distances_backward_f64"(const double *, const double *, const double *, const double *, double *,
-                                                            Py_ssize_t, Py_ssize_t, Py_ssize_t, int)
+    void distances_backward_f64 "mg_distances_backward_f64"(const double *, const double *, const double *, const double *,
+                                                            double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, int)
     Py_ssize_t MG_PAIR_COLUMNS
 
 # Numbers of multiplications

@@ -51,9 +51,9 @@
         for (mg_size at = 0; at < m; at += MG_PAIR_COLUMNS) mg_distance_column_##suffix(x, y, z, turned, n, m, d, at); \
     }
 
-/* Their derivative, z[i, k] = Σ g[i, j] (x[i, k] - y[j, k]) / dist[i, j] over j; where a distance is 0, the term is 0. A difference is
-   divided before it is multiplied: g / dist alone may overflow, and difference / dist is 1 at most. As many columns as a vector has
-   are summed up in a register; each of the others is a sum along j. */
+/* Their derivative, z[i, k] = Σ g[i, j] (x[i, k] - y[j, k]) / dist[i, j] over j; where a distance is 0, the term is 0. A difference
+   is divided before it is multiplied: g / dist alone may overflow, and difference / dist is 1 at most. As many columns as a vector
+   has are summed up in a register; each of the others is a sum along j. */
 #define MG_PAIR_SLOPE_LOOPS(T, suffix)                                                             \
     typedef MG_VECTOR(T, 64) mg_pair_lanes_##suffix;                                               \
     MG_SIMD static void mg_distance_slopes_##suffix(const T *g, const T *dist, const T *x, const T *y, T *z, mg_size n, mg_size m, \
@@ -61,7 +61,8 @@
         typedef mg_pair_lanes_##suffix V;                                                          \
         const mg_size lanes = sizeof(V) / sizeof(T), whole = d / lanes * lanes;                    \
         T inverse[MG_PART];                                                                        \
-        for (mg_size i = 0; i < n; i++, g += m, dist += m, x += d, z += d) for (mg_size k = 0; k < d; k += k < whole ? lanes : 1) { \
+        for (mg_size i = 0; i < n; i++, g += m, dist += m, x += d, z += d)                         \
+        for (mg_size k = 0; k < d; k += k < whole ? lanes : 1) {                                   \
             double total[sizeof(V) / sizeof(T)] = {0};                                             \
             for (mg_size first = 0; first < m; first += MG_PART) {                                 \
                 const mg_size some = m - first < MG_PART ? m - first : MG_PART;                    \
@@ -83,8 +84,8 @@
             for (mg_size l = 0; l < (k < whole ? lanes : 1); l++) z[k + l] = (T)total[l];          \
         }                                                                                          \
     }                                                                                              \
-    static inline void mg_distances_backward_##suffix(const T *g, const T *dist, const T *x, const T *y, T *z, mg_size n, mg_size m, \
-                                                      mg_size d, int threads) {                    \
+    static inline void mg_distances_backward_##suffix(const T *g, const T *dist, const T *x, const T *y, T *z, mg_size n, \
+                                                      mg_size m, mg_size d, int threads) {         \
         MG_SHARED_ROWS(n, m * d + 1, mg_distance_slopes_##suffix(g + from * m, dist + from * m, x + from * d, y, z + from * d, \
                                                                  count, m, d))                     \
     }
