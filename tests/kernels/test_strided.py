@@ -177,3 +177,32 @@ def test_copies_of_expanded_arrays(shape, axis, dtype):
         found = CPU.copy(y)
         assert found.flags.c_contiguous and found.dtype == y.dtype
         np.testing.assert_array_equal(found, y)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("layout", ["expanded", "rows repeated", "columns"])
+def test_gradients_of_sums(layout, dtype):
+    """A gradient that repeats one number, or one row, or goes by columns: the same numbers as from a row-major copy."""
+    rng = np.random.default_rng(0)
+
+    def gradient(*shape):
+        g = rng.standard_normal(shape).astype(dtype)
+        if layout == "columns":
+            return np.asfortranarray(g)
+        return np.broadcast_to(g[(0,) * g.ndim] if layout == "expanded" else g[-1:], shape)
+
+    def numbers(*shape):
+        return rng.standard_normal(shape).astype(dtype)
+    mask, index = rng.random((4, 6)) > 0.5, rng.integers(0, 20, (2, 3, 2, 3))
+    x, w, rows = numbers(4, 6), numbers(6), numbers(4, 1)
+    for name, make in [("where", lambda g: (mask, g, 0.0)), ("where", lambda g: (mask, 0.0, g)), ("where", lambda g: (mask, g, x)),
+                       ("where", lambda g: (mask, g, g)), ("layer_norm_backward", lambda g: (g, x, w, rows, rows ** 2, 1)),
+                       ("glu_backward", lambda g: (g, np.concatenate([x, x]), 0)),
+                       ("recurrence", lambda g: (g, x, 1, True))]:
+        g = gradient(4, 6)
+        found, expected = getattr(CPU, name)(*make(g)), getattr(CPU, name)(*make(g.copy(order="C")))
+        for a, b in zip(found if isinstance(found, tuple) else (found,), expected if isinstance(expected, tuple) else (expected,)):
+            assert np.array_equal(a, b) and a.strides == b.strides and a.flags.writeable
+    g = gradient(2, 3, 2, 3)
+    found, expected = [CPU.max_pool_backward(a, index, (2, 3, 4, 5), 2) for a in (g, g.copy(order="C"))]
+    assert np.array_equal(found, expected)

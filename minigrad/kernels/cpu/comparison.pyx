@@ -7,7 +7,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memchr, memcmp
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport copied, fresh, repeats
+from minigrad.kernels.cpu.pool cimport copied, fresh, repeats, strided
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels.cpu.ufuncs cimport find_loops, ufunc_of_two
 from minigrad.kernels import numpy_ref
@@ -145,6 +145,17 @@ cdef char *source(object x, int kind, ndarray mask, Number *number, bint *single
     return data(<ndarray>x)
 
 
+cdef object one_of(object x):
+    """The element that an expanded array repeats, such as the gradient of a sum, as a 0-d array; for anything else, x."""
+    cdef int i
+    if not of_numbers(x) or ndim(<ndarray>x) == 0 or by_rows(x):
+        return x
+    for i in range(ndim(<ndarray>x)):
+        if strides(<ndarray>x)[i] != 0 and dims(<ndarray>x)[i] != 1:
+            return x
+    return strided(<ndarray>x, 0, NULL, NULL, data(<ndarray>x))
+
+
 cdef object spread_rows(object x, int nd, npy_intp *shape):
     """A row-major copy of x in this shape, if x is an array of numbers of another shape, or one that repeats elements; else x."""
     cdef npy_intp steps[MOST_DIMS]
@@ -173,7 +184,7 @@ def where(c, x, y):
             k = i - nd + ndim(<ndarray>each) if type(each) is ndarray else -1
             if k >= 0 and dims(<ndarray>each)[k] != 1:
                 shape[i] = dims(<ndarray>each)[k]
-    c, x, y = spread_rows(c, nd, shape), spread_rows(x, nd, shape), spread_rows(y, nd, shape)
+    c, x, y = spread_rows(c, nd, shape), spread_rows(one_of(x), nd, shape), spread_rows(one_of(y), nd, shape)
     cdef int kind = choosable(x)
     cdef ndarray mask, z
     cdef Number a, b

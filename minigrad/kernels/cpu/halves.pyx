@@ -2,7 +2,7 @@
 """glu: the first half of an array along a dimension, times the sigmoid of the second."""
 
 from minigrad.kernels.cpu.common cimport *
-from minigrad.kernels.cpu.pool cimport fresh, unrepeated
+from minigrad.kernels.cpu.pool cimport fresh, give_back, in_rows
 from minigrad.kernels.cpu.threads cimport threads
 from minigrad.kernels import numpy_ref
 
@@ -52,7 +52,13 @@ def glu(x, int dim):
 
 
 def glu_backward(g, x, int dim):
-    g = unrepeated(g)
+    rows = in_rows(g)
+    z = halves_backward(rows, x, dim)
+    give_back(rows, g)
+    return z
+
+
+cdef object halves_backward(object g, object x, int dim):
     cdef int kind = easy(x), width
     cdef npy_intp d[MOST_DIMS]
     cdef npy_intp outer, k, inner = half(<ndarray>x, dim, d, &outer) if kind >= 0 else -1

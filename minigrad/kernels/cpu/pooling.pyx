@@ -109,6 +109,13 @@ cdef Py_ssize_t add_at(const real *g, const cnp.int64_t *index, real *out, Py_ss
 
 
 def max_pool_backward(g, index, x_shape, int n):
+    rows = in_rows(g)           # the gradient of a sum is expanded
+    z = pool_backward(rows, index, x_shape, n)
+    give_back(rows, g)
+    return z
+
+
+cdef object pool_backward(object g, object index, object x_shape, int n):
     cdef int kind = easy(g), i
     cdef cnp.int64_t *place = indices(index)
     cdef npy_intp shape[MOST_DIMS]

@@ -347,20 +347,15 @@ def sum_to(x, shape):
 
 
 def recurrence(x, y, int dim, reverse):
-    cdef int kind = easy(x), i
-    if kind < 0 or easy(y) != kind or ndim(<ndarray>y) != ndim(<ndarray>x) or not 0 <= dim < ndim(<ndarray>x) \
-            or not same_dims(dims(<ndarray>x), dims(<ndarray>y), ndim(<ndarray>x)) or size(<ndarray>x) == 0:
+    x, y = in_rows(x), in_rows(y)           # the gradient of a sum is expanded
+    if not alike(x, y) or not 0 <= dim < ndim(<ndarray>x) or size(<ndarray>x) == 0:
         return numpy_ref.recurrence(x, y, dim, reverse)
     cdef ndarray a = <ndarray>x, b = <ndarray>y, z = fresh(ndim(a), dims(a), typenum(a))
-    cdef Py_ssize_t outer = 1, n = dims(a)[dim], inner = 1, o, at, step = -1 if reverse else 1
-    for i in range(ndim(a)):
-        if i < dim:
-            outer *= dims(a)[i]
-        elif i > dim:
-            inner *= dims(a)[i]
+    cdef Py_ssize_t outer, n, inner, o, at, step = -1 if reverse else 1
+    around(a, dim, &outer, &n, &inner)
     for o in range(outer):
         at = (o * n + (n - 1 if reverse else 0)) * inner
-        if kind == 0:
+        if typenum(a) == NPY_FLOAT32:
             recurrence_f32(<float *>data(a) + at, <float *>data(b) + at, <float *>data(z) + at, n, inner, step)
         else:
             recurrence_f64(<double *>data(a) + at, <double *>data(b) + at, <double *>data(z) + at, n, inner, step)
@@ -495,8 +490,7 @@ def layer_norm(x, w, b, int n_dims, double eps):
     cdef char *ps = data(rstd)
     with nogil:
         if type_ == NPY_FLOAT32:
-            layer_norm_f32(<float *>px, <float *>pw, <float *>pb, <float *>pz, <float *>pm, <float *>ps, rows, n, <float>eps,
-                           threads)
+            layer_norm_f32(<float *>px, <float *>pw, <float *>pb, <float *>pz, <float *>pm, <float *>ps, rows, n, eps, threads)
         else:
             layer_norm_f64(<double *>px, <double *>pw, <double *>pb, <double *>pz, <double *>pm, <double *>ps, rows, n, eps,
                            threads)
