@@ -5,7 +5,8 @@
        r = r + y or r - y                    if t was one too far: then r has not the sign of x
 
    This is exact while t itself is: up to 2^24 for floats, 2^53 for doubles. If a quotient in a block of numbers is larger, infinite
-   or nan, libm computes the block. From fmod the other two come as in NumPy and PyTorch. */
+   or nan, libm computes the block. From fmod the other two come as in PyTorch: a
+   remainder of 0 has the sign of x, where NumPy gives it that of y. */
 #ifndef MINIGRAD_REMAINDERS_H
 #define MINIGRAD_REMAINDERS_H
 
@@ -22,7 +23,7 @@
     static inline T mg_fmod_from_##suffix(T a, T b, T r) { (void)a; (void)b; return r; }           \
     static inline T mg_remainder_from_##suffix(T a, T b, T r) {                                    \
         (void)a;                                                                                   \
-        return r == 0 ? copysign##s(0, b) : (r < 0) != (b < 0) ? r + b : r;                        \
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                           \
     }                                                                                              \
     static inline T mg_floor_divide_from_##suffix(T a, T b, T r) {                                 \
         const T q = (a - r) / b, d = r != 0 && (r < 0) != (b < 0) ? q - 1 : q, down = floor##s(d); \

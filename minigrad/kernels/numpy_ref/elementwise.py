@@ -131,6 +131,11 @@ def kernel(ufunc, name, doc, silent=True):
     return quiet(function) if silent else function
 
 
+def sign_zeros(r, x):
+    """Give the zeros among the remainders `r` the sign of x, as in PyTorch. NumPy gives them the sign of the divisor."""
+    return np.where(r == 0, np.copysign(r, x), r) if r.dtype.kind not in "iub" else r
+
+
 add = kernel(np.add, "add", "x + y")
 sub = kernel(np.subtract, "sub", "x - y")
 rsub = kernel(lambda x, y: np.subtract(y, x), "rsub", "y - x")
@@ -172,7 +177,7 @@ atanh = kernel(np.arctanh, "atanh", "inverse hyperbolic tangent")
 atan2 = kernel(np.arctan2, "atan2", "angle of the point (y, x)")
 hypot = kernel(np.hypot, "hypot", "root of x x + y y")
 fmod = kernel(np.fmod, "fmod", "remainder with the sign of x")
-remainder = kernel(np.remainder, "remainder", "remainder with the sign of y")
+remainder = kernel(lambda x, y: sign_zeros(np.remainder(x, y), x), "remainder", "remainder with the sign of y")
 floor_divide = kernel(np.floor_divide, "floor_divide", "x / y, rounded down")
 trunc_divide = kernel(lambda x, y: np.trunc(x / y) if x.dtype.kind == "f" else x // y + ((x % y != 0) & ((x < 0) != (y < 0))),
                       "trunc_divide", "x / y, rounded towards zero")

@@ -194,11 +194,9 @@ def smaller(x, y):
 
 
 def remainder(x, y):
-    """x % y with the sign of y, as in Python, except for infinite y."""
+    """x % y with the sign of y, as in Python, except for infinite y, and that a remainder of 0 has the sign of x."""
     r = m.fmod(x, y)
-    if r == 0:
-        return m.copysign(r, y)
-    return r + y if (r < 0) != (y < 0) else r
+    return r + y if r != 0 and (r < 0) != (y < 0) else r
 
 
 def remainder_of_integers(x, y):
