@@ -21,7 +21,7 @@ from minigrad.creation._from_data import new_leaf
 from minigrad.creation._options import fills_out
 from minigrad.dtypes import as_dtype, float64, int64
 from minigrad.errors import ArgumentError, AutogradError, DtypeError, ScalarError, ShapeError
-from minigrad.ops.base.arguments import integer, number, real
+from minigrad.ops.base.arguments import WRITTEN_AS, convert_number, integer, number, real
 
 if TYPE_CHECKING:
     from minigrad.types import DeviceLike, DType, Number, Tensor
@@ -110,6 +110,8 @@ def linspace(start: Number, end: Number, steps: int, *, dtype: DType | None = No
     start, end = one_number("linspace", "start", start), one_number("linspace", "end", end)
     if not kind.is_complex and any([isinstance(x, (complex, np.complexfloating)) for x in (start, end)]):
         raise DtypeError("MG-E203", f"linspace(): inferred dtype complex can't be safely cast to passed dtype {kind.name}")
+    for x in (start, end):
+        convert_number(x, WRITTEN_AS.get(kind, kind))
     start, end = [x if isinstance(x, (complex, np.complexfloating)) else float(x) for x in (start, end)]
     exact_dtype = np.complex128 if kind.is_complex else np.float64
     array = count_up(steps, exact_dtype)

@@ -106,6 +106,8 @@ def cast(x, dtype):
         return x
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
+    if x.dtype.kind == "O":         # integers of more than 64 bits, which bfloat16 does not convert
+        x = x.astype(np.float64)
     return x.astype(dtype, order="C" if 0 in x.strides else "K")
 
 

@@ -33,7 +33,7 @@ def quiet(kernel):
 @quiet
 def rounded(number, dtype):
     """The number that an array of `dtype` would hold, as a float: infinity if `number` is too large."""
-    return float(dtype.type(number))
+    return float(dtype.type(float(number)))
 
 
 def wider(dtype):

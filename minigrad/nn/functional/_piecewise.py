@@ -208,6 +208,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """
     threshold, value = number(threshold, "threshold", "threshold"), number(value, "value", "threshold")
     if has_integers(input):
+        threshold, value = convert_number(threshold, input.dtype), convert_number(value, input.dtype)
         return apply_formula("threshold", lambda x: cast_like(x, where(x <= threshold, value, x)), input, inplace)
     value = real_factor(value, require_ordered("threshold", input, threshold))
     return apply_rule("threshold", Threshold, input, (threshold, value), inplace, ThresholdInPlace)

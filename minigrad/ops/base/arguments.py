@@ -23,8 +23,8 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.metadata import limits_of, named_dtype
 from minigrad.errors import DtypeError, NumberOverflowError, OutOfRangeError, ShapeError, TensorTypeError, TensorValueError
 
-__all__ = ["NUMBERS", "WRITTEN_AS", "convert_number", "dimension", "dimensions", "flag", "in_words", "integer", "integers",
-           "number", "outside", "real", "tensor_argument", "tensor_error", "truth", "wrong_type"]
+__all__ = ["NUMBERS", "WRITTEN_AS", "check_number_in", "convert_number", "dimension", "dimensions", "flag", "in_words",
+           "integer", "number", "outside", "real", "tensor_argument", "tensor_error", "truth", "wrong_type"]
 
 BOOL = named_dtype("bool")
 WRITTEN_AS: dict = {named_dtype("float16"): named_dtype("float64")}     # PyTorch writes a number too large for float16 as inf
@@ -112,6 +112,12 @@ def convert_number(value, dtype) -> Any:
             raise DtypeError("MG-E203", f"value cannot be converted to type {dtype.name} without overflow", found=str(value),
                              expected=f"numbers from {least} to {most}")
     return value
+
+
+def check_number_in(value, dtype):
+    """Raise if integers of `dtype` cannot hold the number in `value`, a 0-d tensor that is about to be converted and written."""
+    if not dtype.differentiable and value.dtype is not dtype and value.device.type != "meta":
+        convert_number(value.detach().item(), dtype)
 
 
 @functools.cache

@@ -36,7 +36,7 @@ def in_place_too(prepare) -> Callable[..., Any]:
     def function(*args, out=None, **kwargs):
         if out is not None:
             return into(out, function, *args, **kwargs)
-        if args or first.name in kwargs:
+        if tensor_first and (args or first.name in kwargs):
             tensor_argument(name, args[0] if args else kwargs[first.name])
         op, operands = prepare(*args, **kwargs)
         return explain_misfit(run, op, operands)
@@ -46,6 +46,7 @@ def in_place_too(prepare) -> Callable[..., Any]:
         return explain_misfit(apply_inplace, op, self, operands[1:])
 
     first, *rest = signature.parameters.values()
+    tensor_first = "Number" not in str(first.annotation)        # the others check this argument themselves
     function.__signature__ = signature.replace(return_annotation="Tensor", parameters=[
         first, *rest, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Tensor | None")])
     method.__signature__ = signature.replace(parameters=[first.replace(name="self"), *rest])

@@ -12,7 +12,7 @@ from minigrad.errors import DtypeError
 from minigrad.ops.base.arguments import NUMBERS, real, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import Elementwise, op
-from minigrad.ops.elementwise.selection import promote_tensors, where
+from minigrad.ops.elementwise.selection import check_numbers, promote_tensors, where
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -124,6 +124,7 @@ def choose_limit_op(function, rule, scalar_rule, x, y):
     """Return the op for `y`, a tensor or a number, and its arguments."""
     if not isinstance(y, (TensorBase, *NUMBERS)):
         raise tensor_error(function, y, function[-3:], 2)
+    check_numbers(x, y)
     wide, z = promote_tensors(function, x, x, y)
     if wide.dtype.is_complex:
         raise DtypeError("MG-E203", "clamp is not supported for complex types")

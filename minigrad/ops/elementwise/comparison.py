@@ -288,12 +288,12 @@ logical_or = make_truth_function(LogicalOr)
 logical_xor = make_truth_function(LogicalXor)
 
 
-def bitwise_and(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input & other, elementwise: bit by bit for integers, "and" for bools. Mirrors ``torch.bitwise_and``.
 
     Args:
-        input (Tensor): integers or bools.
-        other (Tensor or number): integers or bools. The shapes broadcast, and the dtypes are promoted.
+        input, other (Tensor or number): integers or bools; at least one is a tensor. The shapes broadcast, and the dtypes are
+            promoted.
 
     Raises:
         NotImplementedError: an operand is floating point or complex.
@@ -307,12 +307,12 @@ def bitwise_and(input: Tensor, other: Tensor | Number, *, out: Tensor | None = N
     return run_bitwise("and", input, other)
 
 
-def bitwise_or(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input | other, elementwise: bit by bit for integers, "or" for bools. Mirrors ``torch.bitwise_or``.
 
     Args:
-        input (Tensor): integers or bools.
-        other (Tensor or number): integers or bools. The shapes broadcast, and the dtypes are promoted.
+        input, other (Tensor or number): integers or bools; at least one is a tensor. The shapes broadcast, and the dtypes are
+            promoted.
 
     Raises:
         NotImplementedError: an operand is floating point or complex.
@@ -326,12 +326,12 @@ def bitwise_or(input: Tensor, other: Tensor | Number, *, out: Tensor | None = No
     return run_bitwise("or", input, other)
 
 
-def bitwise_xor(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """input ^ other, elementwise: bit by bit for integers, "exclusive or" for bools. Mirrors ``torch.bitwise_xor``.
 
     Args:
-        input (Tensor): integers or bools.
-        other (Tensor or number): integers or bools. The shapes broadcast, and the dtypes are promoted.
+        input, other (Tensor or number): integers or bools; at least one is a tensor. The shapes broadcast, and the dtypes are
+            promoted.
 
     Raises:
         NotImplementedError: an operand is floating point or complex.
@@ -347,6 +347,8 @@ def bitwise_xor(input: Tensor, other: Tensor | Number, *, out: Tensor | None = N
 
 def run_bitwise(how, x, y):
     """``bitwise_and(x, y)``; or ``bitwise_or``, ``bitwise_xor``, as `how` says."""
+    if isinstance(x, NUMBERS) and isinstance(y, TensorBase):
+        x, y = y, x         # it makes no difference which is first
     result = logical(tensor_argument(f"bitwise_{how}", x), y, how)
     if result is NotImplemented:
         raise tensor_error(f"bitwise_{how}", y, "other", 2)

@@ -195,5 +195,7 @@ def zeta(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
         return into(out, zeta, input, other)
     if not isinstance(input, TensorBase):
         tensor_argument("zeta", other, "other", 2)
-    x, y = promote_tensors("zeta", input if isinstance(input, TensorBase) else other, input, other)
-    return call(Zeta.op, (convert_to_floating(x), convert_to_floating(y)))
+    operands = [input, other]
+    if not operands_dtype(operands).differentiable:     # a number need not fit in the dtype of integers
+        operands = [convert_to_floating(x) if isinstance(x, TensorBase) else x for x in operands]
+    return call(Zeta.op, tuple(promote_tensors("zeta", input if isinstance(input, TensorBase) else other, *operands)))

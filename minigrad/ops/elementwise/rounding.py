@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.metadata import FLOAT, INTEGER
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import check_dtypes, operands_dtype
-from minigrad.errors import ArgumentError, DtypeError
+from minigrad.errors import ArgumentError, AutogradNotImplementedError, DtypeError
 from minigrad.ops.base.arguments import NUMBERS, integer, tensor_argument, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.precision import round_to, to_wide
@@ -208,6 +208,8 @@ def frac(input: Tensor):
     tensor([-0.5000,  0.2500])
     """
     check_dtypes(Frac, input.dtype, (input,))
+    if not input.dtype.differentiable:
+        raise AutogradNotImplementedError("MG-E203", f'"frac" not implemented for {input.dtype.name}', fix="x.float()")
     return Frac.op, (input,)
 
 
@@ -229,12 +231,11 @@ def fmod(input: Tensor, other: Tensor | Number):
 
 
 @in_place_too
-def remainder(input: Tensor, other: Tensor | Number):
+def remainder(input: Tensor | Number, other: Tensor | Number):
     """The remainder of input / other, elementwise, with the sign of other: ``input % other``. Mirrors ``torch.remainder``.
 
     Args:
-        input (Tensor): real numbers.
-        other (Tensor or number): real. The shapes broadcast, and the dtypes are promoted.
+        input, other (Tensor or number): real; at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
@@ -242,18 +243,17 @@ def remainder(input: Tensor, other: Tensor | Number):
     >>> mg.tensor([-3., 3.]).remainder(2)
     tensor([1., 1.])
     """
-    return choose_division("remainder", Remainder, RemainderScalar, input, other)
+    return choose_division("remainder", Remainder, RemainderScalar, first_as_tensor(input, other), other)
 
 
 @in_place_too
-def floor_divide(input: Tensor, other: Tensor | Number):
+def floor_divide(input: Tensor | Number, other: Tensor | Number):
     """input / other rounded down, elementwise: ``input // other``. Mirrors ``torch.floor_divide``.
 
     A backward through it raises `NotImplementedError`, as in PyTorch. ``div(..., rounding_mode="floor")`` has the derivative 0.
 
     Args:
-        input (Tensor): real numbers.
-        other (Tensor or number): real. The shapes broadcast, and the dtypes are promoted.
+        input, other (Tensor or number): real; at least one is a tensor. The shapes broadcast, and the dtypes are promoted.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or an integer is divided by 0.
@@ -261,7 +261,7 @@ def floor_divide(input: Tensor, other: Tensor | Number):
     >>> mg.tensor([-3., 3.]).floor_divide(2)
     tensor([-2.,  1.])
     """
-    x, y = promote_operands("floor_divide", input, other)
+    x, y = promote_operands("floor_divide", first_as_tensor(input, other), other)
     if x.dtype.is_complex or x.dtype.name == "bool":
         raise DtypeError("MG-E203", f"floor_divide is not implemented for {x.dtype.name}")
     return FloorDivide.op, (x, y)
@@ -270,13 +270,18 @@ def floor_divide(input: Tensor, other: Tensor | Number):
 fix = trunc
 
 
+def first_as_tensor(x, y):
+    """Return `x`; if it is a number and `y` a tensor, a tensor of it in their promoted dtype."""
+    return cast(number_tensor(x, y), operands_dtype((x, y))) if isinstance(x, NUMBERS) and isinstance(y, TensorBase) else x
+
+
 def choose_division(function, rule, scalar_rule, input, other):
     """Return the op for `other`, a tensor or a number, and its arguments."""
     if not isinstance(other, TensorBase):
         if type(other) is int and 0 < other < 128 and isinstance(input, TensorBase) and input.dtype.category in (INTEGER, FLOAT):
             return scalar_rule.op, (input, other)       # the usual case: a number that every such dtype can represent
         x, y = promote_operands(function, input, other)
-        return scalar_rule.op, (input, other) if x.dtype is input.dtype else (x, y.item())
+        return scalar_rule.op, (input, other) if x.dtype is input.dtype and x.dtype.differentiable else (x, y.item())
     promote_operands(function, input, other)
     return rule.op, (input, other)
 
@@ -287,7 +292,7 @@ def promote_operands(function, input, other):
     if not isinstance(other, (TensorBase, *NUMBERS)):
         raise tensor_error(function, other, "other", 2)
     x, y = promote_tensors(function, input, input, other)
-    if not x.dtype.differentiable and not (bool(y._array.all()) if isinstance(other, TensorBase) else other):
+    if not x.dtype.differentiable and not bool(y._array.all()):
         raise ArgumentError("MG-E302", f"ZeroDivisionError in {function}(): integers have no infinity", fix="divide x.float()")
     return x, y
 
@@ -297,7 +302,7 @@ def make_operator(function, reverse=False):
     def run(x: Tensor, y: Tensor | Number) -> Tensor:
         if not isinstance(y, (TensorBase, *NUMBERS)):
             return NotImplemented
-        return function(cast(number_tensor(y, x), operands_dtype((x, y))), x) if reverse else function(x, y)
+        return function(y, x) if reverse else function(x, y)
     return run
 
 floordiv, rfloordiv = make_operator(floor_divide), make_operator(floor_divide, reverse=True)

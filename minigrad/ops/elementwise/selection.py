@@ -23,6 +23,7 @@ from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
+from minigrad.kernels.refusals import too_long
 from minigrad.ops.base.arguments import LARGE, NUMBERS, WRITTEN_AS, convert_number, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
@@ -322,6 +323,7 @@ def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor
     if condition.dtype is not BOOL:
         raise DtypeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                          f"{condition.dtype.name}", fix="compare: condition != 0")
+    check_numbers(input, other)
     input, other = promote_tensors("where", condition, input, other)
     return call_broadcasting(Where.op, (input, other, condition))
 
@@ -356,6 +358,7 @@ def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numbe
         return call_broadcasting(ClampTensor.op, (cast(input, dtype), *[None if x is None else cast(x, dtype) for x in (min, max)]))
     if min is not None:
         min = given[0]
+    check_numbers(cast(input, dtype), *given)
     return call(Clamp.op, (cast(input, dtype), min, max))
 
 
@@ -377,7 +380,10 @@ clip = clamp
 
 
 def promote_tensors(function, like, *operands):
-    """Convert `operands`, tensors or numbers, to tensors of one dtype. Numbers go to the device of `like`."""
+    """Convert `operands`, tensors or numbers, to tensors of one dtype. Numbers go to the device of `like`.
+
+    An integer that the dtype cannot hold wraps around, as in every sum: for int8, 300 is 44.
+    """
     first: TensorBase | None = operands[0] if isinstance(operands[0], TensorBase) else None
     alike = True
     for position, x in enumerate(operands):
@@ -390,9 +396,15 @@ def promote_tensors(function, like, *operands):
     if alike:
         return list(operands)
     dtype = operands_dtype(operands)
-    written = WRITTEN_AS.get(dtype, dtype)
-    return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(convert_number(x, written), like, dtype)
-            for x in operands]
+    return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(x, like, dtype) for x in operands]
+
+
+def check_numbers(*operands):
+    """Raise if the promoted dtype of `operands` cannot hold one of the numbers among them, for functions that would write it."""
+    dtype = operands_dtype(operands)
+    for x in operands:
+        if not isinstance(x, TensorBase):
+            convert_number(x, WRITTEN_AS.get(dtype, dtype))
 
 
 def number_tensor(number, like, dtype=None):
@@ -403,6 +415,8 @@ def number_tensor(number, like, dtype=None):
         array = kernels.full((), number, dtype.numpy)
     else:
         wide = widest_dtype(number)
+        if isinstance(number, int) and wide.is_floating_point and dtype is not None and not dtype.differentiable:
+            raise too_long(number)
         array = kernels.full((), convert_number(number, wide), wide.numpy)
         if dtype is not None:
             array = kernels.cast(array, dtype.numpy)

@@ -167,8 +167,10 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
         return into(out, xlog1py, input, other)
     if not isinstance(input, TensorBase):
         tensor_argument("xlog1py", other, "other", 2)
-    like = input if isinstance(input, TensorBase) else other
-    x, y = promote_tensors("xlog1py", like, input, other)
+    operands = [input, other]
+    if not operands_dtype(operands).differentiable:     # a number need not fit in the dtype of integers
+        operands = [convert_to_floating(x) if isinstance(x, TensorBase) else x for x in operands]
+    x, y = promote_tensors("xlog1py", input if isinstance(input, TensorBase) else other, *operands)
     return two_operands(Xlog1py.op, x, y)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
-from minigrad.ops.base.arguments import NUMBERS, convert_number, tensor_argument, tensor_error, wrong_type
+from minigrad.ops.base.arguments import NUMBERS, check_number_in, convert_number, tensor_argument, tensor_error, wrong_type
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import Linear, op
 from minigrad.ops.index.indexing import (
@@ -245,4 +245,5 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number):
     if value.ndim:
         raise ShapeError("MG-E204", "Only supports 0-dimension value tensor but got tensor with "
                          f"{value.ndim} dimensions, in index_fill()")
+    check_number_in(value, input.dtype)
     return IndexFillTensor.op, (input, value, at, index)

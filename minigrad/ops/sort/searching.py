@@ -20,6 +20,7 @@ from minigrad.errors import DtypeError, ShapeError, TensorTypeError
 from minigrad.ops.base.arguments import NUMBERS, flag, tensor_argument, wrong_type
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL
+from minigrad.ops.elementwise.comparison import eq
 from minigrad.ops.elementwise.selection import number_tensor
 from minigrad.ops.index.indexing import index_select
 from minigrad.ops.shape.cat_split import unbind
@@ -171,14 +172,17 @@ def isin(elements: Tensor | Number, test_elements: Tensor | Number, *, assume_un
     """
     flag(assume_unique, "assume_unique", "isin")
     flag(invert, "invert", "isin")
-    like = elements if isinstance(elements, TensorBase) else tensor_argument("isin", test_elements, "test_elements", 2)
-    dtype = operands_dtype((elements, test_elements))
     for y in (elements, test_elements):
         if isinstance(y, TensorBase) and (y.dtype is BOOL or y.dtype.is_complex):
             raise DtypeError("MG-E203", f"Unsupported input type encountered for isin(): {y.dtype.name}", fix="x.int()")
-    x, tests = [cast(y.detach(), dtype) if isinstance(y, TensorBase) else like.new_tensor(y, dtype=dtype)
-                for y in (elements, test_elements)]
-    tests = flatten(tests)
+    if not isinstance(elements, TensorBase):
+        found = eq(tensor_argument("isin", test_elements, "test_elements", 2), elements).any()
+        return ~found if invert else found
+    if not isinstance(test_elements, TensorBase):
+        found = eq(elements, test_elements)
+        return ~found if invert else found
+    dtype = operands_dtype((elements, test_elements))
+    x, tests = cast(elements.detach(), dtype), flatten(cast(test_elements.detach(), dtype))
     if tests.numel() == 0:
         found = x.new_zeros(x.shape, dtype=BOOL)
     else:
