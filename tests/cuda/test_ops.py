@@ -153,3 +153,11 @@ def test_the_table_of_ops_says_so():
     """Its column CUDA is read from the sources; here the kernels are."""
     from tools import op_facts
     assert set(CONTRACT) - op_facts.on_cuda() == MISSING
+
+
+def test_a_scaled_sum_of_float16_is_rounded_once():
+    """As on the CPU. Two kernels would round the product, and then the sum."""
+    x, y = mg.randn(64).half(), mg.randn(64).half()
+    for function in (lambda x: x.add(y.to(x.device), alpha=0.3), lambda x: x.sub(y.to(x.device), alpha=0.3),
+                     lambda x: x.clone().add_(y.to(x.device), alpha=0.3), lambda x: x.clone().sub_(y.to(x.device), alpha=0.3)):
+        assert function(x.to(DEVICE)).tolist() == function(x).tolist()

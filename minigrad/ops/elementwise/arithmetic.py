@@ -20,7 +20,7 @@ from cython.cimports.minigrad.ops.base.rule import conj
 from minigrad._core.record.promotion import check_dtypes, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
-from minigrad.ops.base.arguments import NUMBERS, number, tensor_argument, tensor_error
+from minigrad.ops.base.arguments import NUMBERS, convert_number, number, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import call_broadcasting, explain_misfit
 from minigrad.ops.base.inplace_pairs import run
 from minigrad.ops.base.out import into
@@ -82,10 +82,10 @@ class AddScaled(Elementwise):
     """z = x + alpha y"""
 
     def forward(k, x, y, alpha):
-        return k.add_scaled(x, y, alpha)
+        return add_scaled(k, x, y, alpha)
 
     def write(k, x, y, alpha):
-        write_by_kernel(k, ADD_SCALED, x, y, alpha)
+        write_scaled(k, x, y, alpha)
 
     def vjp_x(g):
         return g
@@ -94,15 +94,30 @@ class AddScaled(Elementwise):
         return g * conj(alpha)
 
 
+def add_scaled(k, x, y, alpha):
+    """x + alpha y. On every device, float16 is rounded once: kernels of a GPU round the product too."""
+    if has_reduced(x):
+        return round_to(k, k.add_scaled(to_wide(k, x), to_wide(k, y), alpha), x)
+    return k.add_scaled(x, y, alpha)
+
+
+def write_scaled(k, x, y, alpha):
+    """Store x + alpha y in x."""
+    if has_reduced(x):
+        k.copy_(x, add_scaled(k, x, y, alpha))
+    else:
+        write_by_kernel(k, ADD_SCALED, x, y, alpha)
+
+
 @op("sub_scaled", "Sub0")
 class SubScaled(Elementwise):
     """z = x - alpha y"""
 
     def forward(k, x, y, alpha):
-        return k.add_scaled(x, y, -alpha)
+        return add_scaled(k, x, y, -alpha)
 
     def write(k, x, y, alpha):
-        write_by_kernel(k, ADD_SCALED, x, y, -alpha)
+        write_scaled(k, x, y, -alpha)
 
     def vjp_x(g):
         return g
@@ -312,6 +327,8 @@ def check_alpha(function, input, other, alpha):
         raise DtypeError("MG-E203", "For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and not dtype.is_complex:
         raise DtypeError("MG-E203", "For non-complex input tensors, argument alpha must not be a complex number.")
+    if not dtype.differentiable:
+        convert_number(alpha, dtype)
     return alpha, dtype
 
 
@@ -471,7 +488,7 @@ def pow(input: Tensor, exponent: Tensor | Number, *, out: Tensor | None = None) 
             raise tensor_error("pow", input, "input", 1)
         dtype = operands_dtype((input, exponent))
         if not dtype.differentiable:
-            return integer_power(exponent.new_tensor(input, dtype=dtype), exponent, dtype)
+            return integer_power(number_tensor(input, exponent, dtype), exponent, dtype)
         return call(ScalarPow.op, (exponent.to(dtype), input))
     if isinstance(exponent, TensorBase):
         if not input._meta.dtype.differentiable and not exponent._meta.dtype.differentiable:
@@ -482,6 +499,7 @@ def pow(input: Tensor, exponent: Tensor | Number, *, out: Tensor | None = None) 
             raise DtypeError("MG-E203", "Integers to negative integer powers are not allowed.",
                              fix="convert first: x.float() ** -1")
         dtype = operands_dtype((input, exponent))
+        convert_number(exponent, dtype)
         if exponent != 2 or dtype is not input._meta.dtype:
             return integer_power(input, input.new_tensor(exponent, dtype=None), dtype)
     return two_operands(PowScalar.op, input, exponent)
