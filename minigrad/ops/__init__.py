@@ -113,9 +113,12 @@ METHODS |= {f"__i{operator}__": METHODS[name] for operator, name in {
     "add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "pow": "pow_"}.items()}
 METHODS |= {f"__{operator}__": LateMethod("minigrad.ops.elementwise.rounding", operator, f"__{operator}__")
             for operator in ("floordiv", "rfloordiv", "mod", "rmod")}
+METHODS |= {f"__{operator}__": LateMethod("minigrad.ops.elementwise.bits", operator, f"__{operator}__")
+            for operator in ("rlshift", "rrshift")}
 METHODS |= {f"__{operator}__": LateMethod("minigrad.ops", function, f"__{operator}__") for operator, function in {
     "ifloordiv": "floor_divide_", "imod": "remainder_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
-    "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}.items()}
+    "ilshift": "bitwise_left_shift_", "irshift": "bitwise_right_shift_", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift"}.items()}
 
 
 def where_method(self, condition: Tensor, other: Tensor | Number) -> Tensor:

@@ -68,6 +68,7 @@ FUNCTIONS = {
 
 # module -> its in-place methods: Tensor.acos_
 IN_PLACE = {
+    "elementwise.bits": "bitwise_left_shift_ bitwise_right_shift_ gcd_ lcm_ ldexp_",
     "elementwise.clamp": "clamp_max_ clamp_min_ nan_to_num_",
     "elementwise.comparison_inplace":
         "bitwise_and_ bitwise_not_ bitwise_or_ bitwise_xor_ eq_ ge_ greater_ greater_equal_ gt_ le_ less_ less_equal_ logical_and_ "

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import operands_dtype
-from minigrad.errors import ArgumentError, AutogradNotImplementedError
-from minigrad.ops.base.arguments import in_words, tensor_argument, tensor_error
+from minigrad.errors import AutogradNotImplementedError
+from minigrad.ops.base.arguments import tensor_argument, tensor_error
 from minigrad.ops.base.out import into
+from minigrad.ops.base.rule import named
 from minigrad.ops.elementwise.arithmetic import mul, pow
 from minigrad.ops.elementwise.rounding import floor_divide, remainder
-from minigrad.ops.elementwise.selection import abs, where
+from minigrad.ops.elementwise.selection import abs, promote_tensors, where
 from minigrad.ops.shape.clone_cast import cast
 
 if TYPE_CHECKING:
@@ -38,14 +39,16 @@ def integers_only(name, x, y):
     return dtype
 
 
-def power_of_two(other, name):
-    """2^other, for a tensor or an integer from 0 to 63."""
-    if isinstance(other, TensorBase):
-        return pow(2, other)
-    if not 0 <= other < 64:
-        raise ArgumentError("MG-E302", f"{name}(): integers have 64 bits", found=f"a shift by {in_words(other)[:20]}",
-                            expected="0 to 63")
-    return 2 ** other
+def prepare_shift(name, input, other, right):
+    """Return the integers x, the powers of two for their shift by `other`, and where x loses all its bits: a tensor or a bool."""
+    dtype = integers_only(name, input, other)
+    x, places = promote_tensors(name, input if isinstance(input, TensorBase) else other, input, other)
+    bits = 8 * dtype.itemsize - (right and dtype.name != "uint8")       # a right shift keeps the sign, a bit of all dtypes but one
+    lost = (places < 0) | (places >= bits)
+    if not isinstance(other, TensorBase):
+        lost = bool(lost.item())
+        return x, 0 if lost else 2 ** places.item(), lost
+    return x, pow(2, where(lost, 0, places)), lost
 
 
 def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -53,7 +56,8 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | N
 
     Args:
         input (Tensor): integers.
-        other (Tensor or int): not negative; the shapes broadcast.
+        other (Tensor or int): how many places; the shapes broadcast. A negative number of places, or one as large as the number of
+            bits, gives 0.
 
     Raises:
         NotImplementedError: an operand is not an integer.
@@ -63,8 +67,8 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | N
     """
     if out is not None:
         return into(out, bitwise_left_shift, input, other)
-    dtype = integers_only("bitwise_left_shift", input, other)
-    return mul(input, power_of_two(other, "bitwise_left_shift")).to(dtype)
+    x, power, lost = prepare_shift("bitwise_left_shift", input, other, right=False)
+    return mul(x, where(lost, 0, power) if isinstance(lost, TensorBase) else power)
 
 
 def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -72,7 +76,8 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | 
 
     Args:
         input (Tensor): integers.
-        other (Tensor or int): not negative; the shapes broadcast.
+        other (Tensor or int): how many places; the shapes broadcast. A negative number of places, or one as large as the number of
+            bits, gives 0, or -1 for a negative integer.
 
     Raises:
         NotImplementedError: an operand is not an integer.
@@ -82,8 +87,28 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | 
     """
     if out is not None:
         return into(out, bitwise_right_shift, input, other)
-    dtype = integers_only("bitwise_right_shift", input, other)
-    return floor_divide(input, power_of_two(other, "bitwise_right_shift")).to(dtype)
+    x, power, lost = prepare_shift("bitwise_right_shift", input, other, right=True)
+    if isinstance(lost, TensorBase):
+        return where(lost, -(x < 0).to(x.dtype), floor_divide(x, power))
+    return -(x < 0).to(x.dtype) if lost else floor_divide(x, power)
+
+
+def rlshift(self, other: Number) -> Tensor:
+    """other << self. Mirrors ``torch.Tensor.__rlshift__``.
+
+    >>> 3 << mg.tensor([0, 2])
+    tensor([ 3, 12])
+    """
+    return bitwise_left_shift(other, self)
+
+
+def rrshift(self, other: Number) -> Tensor:
+    """other >> self. Mirrors ``torch.Tensor.__rrshift__``.
+
+    >>> 12 >> mg.tensor([0, 2])
+    tensor([12,  3])
+    """
+    return bitwise_right_shift(other, self)
 
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -128,7 +153,39 @@ def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """
     if out is not None:
         return into(out, ldexp, input, other)
+    return mul(input, power_of_two(input, other))
+
+
+def power_of_two(x, other):
+    """2^other, for a tensor, in the dtype in which the product with `x` is computed."""
     tensor_argument("ldexp", other, "other", 2)
-    if tensor_argument("ldexp", input).dtype.is_floating_point and not other.dtype.differentiable:
-        other = cast(other, input.dtype)
-    return mul(input, pow(2.0, other))
+    if tensor_argument("ldexp", x).dtype.is_floating_point and not other.dtype.differentiable:
+        other = cast(other, x.dtype)
+    return pow(2.0, other)
+
+
+def ldexp_(self, other: Tensor) -> Tensor:
+    """In place: `minigrad.ldexp`. Mirrors ``torch.Tensor.ldexp_``.
+
+    >>> mg.tensor([1., 3.]).ldexp_(mg.tensor([2, -1]))
+    tensor([4.0000, 1.5000])
+    """
+    return self.mul_(power_of_two(self, other))
+
+
+def make_in_place(function, example):
+    """Make the in-place method of `function`."""
+    name = function.__name__
+
+    def method(self, other: Tensor | Number) -> Tensor:
+        return self.copy_(function(self, other))
+    return named(method, name + "_", f"""In place: `minigrad.{name}`. Mirrors ``torch.Tensor.{name}_``.
+
+    >>> mg.tensor([12, 5]).{name}_(mg.tensor([2, 3]))
+    {example}
+    """)
+
+
+METHODS = {"ldexp_": ldexp_, "bitwise_left_shift_": make_in_place(bitwise_left_shift, "tensor([48, 40])"),
+           "bitwise_right_shift_": make_in_place(bitwise_right_shift, "tensor([3, 0])"),
+           "gcd_": make_in_place(gcd, "tensor([2, 1])"), "lcm_": make_in_place(lcm, "tensor([12, 15])")}
