@@ -151,5 +151,5 @@ def test_integers_and_numbers_like_torch(name, number):
 
 def test_integers_whose_result_is_a_float():
     x = mg.tensor([3, 6])
-    for z in (mg.hypot(x, mg.tensor([4, 8])), mg.hypot(x, x), mg.atan2(x, x), x / x, x / 2):
+    for z in (mg.atan2(x, mg.tensor([4, 8])), mg.atan2(x, x), x / x, x / 2):
         assert z.dtype.numpy == z.numpy().dtype and z.dtype.is_floating_point

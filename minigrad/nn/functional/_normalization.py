@@ -130,6 +130,7 @@ def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tenso
 
     Raises:
         RuntimeError: the shapes do not fit.
+        NotImplementedError: `input` has integers or bools.
 
     >>> F.rms_norm(mg.tensor([[3., -3.]]), (2,))
     tensor([[ 1., -1.]])
@@ -137,6 +138,8 @@ def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tenso
     dims = check_normalized_shape("rms_norm", input, normalized_shape, weight)
     if input.numel() == 0:
         return scale_and_shift(input * 1, weight, None)
+    if not input.dtype.differentiable:
+        raise AutogradNotImplementedError("MG-E203", f'"rms_norm" not implemented for {input.dtype.name}', fix="input.float()")
     eps = finfo(float32 if is_reduced(input.dtype) else input.dtype).eps if eps is None else real(eps, "eps", "rms_norm")
     if input.is_cuda and input.dtype.is_floating_point and (weight is None or weight.dtype is input.dtype):
         return call(FusedRmsNorm.op, (input, weight, len(dims), eps))[0]

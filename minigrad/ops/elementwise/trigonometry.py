@@ -10,6 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from minigrad._core.graph.metadata import INTEGER
+from minigrad._core.record.promotion import operands_dtype
+from minigrad.errors import AutogradNotImplementedError
 from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.rule import Elementwise, conj, op
@@ -382,11 +385,15 @@ def hypot(input: Tensor, other: Tensor | Number):
 
     Raises:
         RuntimeError: an operand is bool or complex, or the shapes cannot be broadcast together.
+        NotImplementedError: both are integers.
 
     >>> mg.tensor([3.]).hypot(mg.tensor([4.]))
     tensor([5.])
     """
-    return Hypot.op, (input, tensor_argument("hypot", other, "other", 2))
+    dtype = operands_dtype((input, tensor_argument("hypot", other, "other", 2)))
+    if dtype.category == INTEGER:
+        raise AutogradNotImplementedError("MG-E203", f'"hypot" not implemented for {dtype.name}', fix="convert first: x.float()")
+    return Hypot.op, (input, other)
 
 
 arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2

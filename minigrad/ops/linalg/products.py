@@ -12,17 +12,18 @@ from cython.cimports.minigrad._core.graph.tensor import TensorBase
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.errors import DtypeError, ShapeError
+from minigrad._core.graph.metadata import INTEGER
+from minigrad.errors import AutogradNotImplementedError, DtypeError, ShapeError
 from minigrad.kernels.contract import NUMBER
-from minigrad.ops.base.arguments import number, tensor_argument
+from minigrad.ops.base.arguments import convert_number, number, tensor_argument
 from minigrad.ops.base.autocast import cast_operands
 from minigrad.ops.base.inplace_pairs import in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide_on_cpu
-from minigrad.ops.base.rule import Elementwise, Op, op, write_by_kernel
+from minigrad.ops.base.rule import BOOL, Elementwise, Op, op, write_by_kernel
 from minigrad.ops.elementwise.selection import promote_tensors
 from minigrad.ops.linalg.matrix import Bmm, add_product, addmm_operands, check, check_bmm, check_inner_sizes, check_same_dtype
-from minigrad.ops.shape.clone_cast import contiguous
+from minigrad.ops.shape.clone_cast import cast, contiguous
 from minigrad.ops.shape.views import expand, t, transpose, unsqueeze
 
 if TYPE_CHECKING:
@@ -322,6 +323,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     >>> mg.zeros(1, 1, 1).baddbmm(mg.ones(1, 1, 3), mg.ones(1, 3, 1), alpha=2)
     tensor([[[6.]]])
     """
+    input, batch1, batch2 = cast_operands("baddbmm", input, batch1, batch2)
     check("baddbmm", batch1, batch2, 3, 3)
     check_inner_sizes("baddbmm", batch1, batch2, batch1.shape[2], batch2.shape[1])
     if batch1.shape[0] != batch2.shape[0]:
@@ -346,6 +348,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     >>> mg.zeros(1, 1).addbmm(mg.ones(2, 1, 3), mg.ones(2, 3, 1))
     tensor([[6.]])
     """
+    input, batch1, batch2 = cast_operands("addbmm", input, batch1, batch2)
     check_bmm(batch1, batch2)
     shape = batch1.shape[1], batch2.shape[2]
     return Addbmm.op, (check_addend("addbmm", input, batch1, shape), batch1, batch2, *check_factors("addbmm", batch1, beta, alpha))
@@ -376,7 +379,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
     Args:
         input, tensor1, tensor2 (Tensor): the shapes broadcast, and the dtypes are promoted.
-        value (number, optional): the factor of the product.
+        value (number, optional): the factor of the product. For integers its fraction is dropped.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together.
@@ -384,7 +387,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> mg.tensor([1., 1.]).addcmul(mg.tensor([1., 2.]), mg.tensor([3., 4.]), value=10)
     tensor([31., 81.])
     """
-    return Addcmul.op, (*promote_three("addcmul", input, tensor1, tensor2), number(value, "value", "addcmul"))
+    operands = promote_three("addcmul", input, tensor1, tensor2)
+    return Addcmul.op, (*operands, factor_in("addcmul", value, operands[0].dtype))
 
 
 @in_place_too
@@ -404,7 +408,17 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     operands = promote_three("addcdiv", input, tensor1, tensor2)
     if not tensor1.dtype.differentiable and not tensor2.dtype.differentiable:
         raise DtypeError("MG-E203", "Integer division with addcdiv is no longer supported", found=operands[0].dtype.name)
-    return Addcdiv.op, (*operands, number(value, "value", "addcdiv"))
+    return Addcdiv.op, (*operands, factor_in("addcdiv", value, operands[0].dtype))
+
+
+def factor_in(function, value, dtype):
+    """Return the factor `value` of a product in `dtype`: for integers without its fraction, as in PyTorch."""
+    value = number(value, "value", function)
+    if dtype is BOOL:
+        raise AutogradNotImplementedError("MG-E203", f'"{function}" not implemented for bool', fix="convert first: x.int()")
+    if dtype.is_floating_point and isinstance(value, float):
+        return value
+    return int(convert_number(value, dtype)) if dtype.category == INTEGER else convert_number(value, dtype)
 
 
 def promote_three(function, input, tensor1, tensor2):
@@ -420,7 +434,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
 
     Args:
         input, end (Tensor): of one dtype. The shapes broadcast.
-        weight (number or Tensor): 0 gives `input`, 1 gives `end`. A tensor has the same dtype, and broadcasts.
+        weight (number or Tensor): 0 gives `input`, 1 gives `end`. A tensor broadcasts; with dimensions, it has the same dtype.
 
     Raises:
         RuntimeError: the shapes cannot be broadcast together, or the dtypes differ.
@@ -429,8 +443,12 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number):
     tensor([ 5., 15.])
     """
     check_same_dtype("lerp", input, tensor_argument("lerp", end, "end", 2))
+    if not input.dtype.differentiable:
+        raise AutogradNotImplementedError("MG-E203", f'"lerp" not implemented for {input.dtype.name}', fix="x.float()")
     if not isinstance(weight, TensorBase):
         return LerpScalar.op, (input, end, number(weight, "weight", "lerp"))
+    if weight.ndim == 0:
+        weight = cast(weight, input.dtype)
     check_same_dtype("lerp", input, weight)
     return Lerp.op, (input, end, weight)
 

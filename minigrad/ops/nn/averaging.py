@@ -19,10 +19,11 @@ from minigrad.errors import ArgumentError, AutogradNotImplementedError, ShapeErr
 from minigrad.kernels import resampling
 from minigrad.ops.base.arguments import flag, integer, real, tensor_argument
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
-from minigrad.ops.base.rule import Linear, op, variant
+from minigrad.ops.base.rule import FLOAT64, INT64, Linear, op, variant
+from minigrad.ops.elementwise.arithmetic import div
 from minigrad.ops.elementwise.functions import relu
 from minigrad.ops.elementwise.selection import abs as absolute
-from minigrad.ops.elementwise.selection import sign
+from minigrad.ops.elementwise.selection import cast, sign
 from minigrad.ops.nn.convolution_checks import sizes
 from minigrad.ops.nn.pooling import check_images, check_not_empty, check_windows, make_table, target_sizes, window_sizes
 from minigrad.ops.reduce.reduction import mean
@@ -82,7 +83,7 @@ def averages_over(function, plane, size, stride, padding, ceil_mode, count_inclu
 
 def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
     """The common code of avg_pool1d, avg_pool2d and avg_pool3d."""
-    check_images(function, input, n)
+    check_images(function, input, n, integers=tensor_argument(function, input).dtype is INT64)
     plane = input.shape[-n:]
     size, stride, padding, _ = window_sizes(function, n, kernel_size, stride, padding, 1, ceil_mode)
     flag(count_include_pad, "count_include_pad", function)
@@ -92,7 +93,20 @@ def avg_pool(function, n, rule, input, kernel_size, stride, padding, ceil_mode, 
             raise ShapeError("MG-E210", "divisor must be not zero")
     if n == 3 and any([length < least for length, least in zip(plane, size)]):
         raise ShapeError("MG-E210", f"input image {list(plane)} smaller than kernel size {list(size)}, in {function}()")
-    return run_resampling(rule, input, averages_over(function, plane, size, stride, padding, ceil_mode, count_include_pad, divisor))
+    windows = function, plane, size, stride, padding, ceil_mode, count_include_pad
+    means = averages_over(*windows, divisor)
+    if input.dtype is INT64:
+        return average_integers(rule, input, means, averages_over(*windows, 1), divisor)
+    return run_resampling(rule, input, means)
+
+
+def average_integers(rule, x, means, sums, divisor):
+    """The mean of each window, rounded towards zero: its exact sum divided by the number of elements that its mean divides by."""
+    wide = cast(x, FLOAT64)
+    if divisor is None:
+        ones = wide.new_ones(x.shape)
+        divisor = (run_resampling(rule, ones, sums) / run_resampling(rule, ones, means)).round()
+    return cast(div(run_resampling(rule, wide, sums), divisor, rounding_mode="trunc"), INT64)
 
 
 def adaptive_avg_pool(function, n, rule, input, output_size):
@@ -145,7 +159,7 @@ def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
     """The mean of each window.
 
     Args:
-        input (Tensor): (N, C, H, W) or (C, H, W), floating point.
+        input (Tensor): (N, C, H, W) or (C, H, W), floating point. Means of int64 numbers are rounded towards zero.
         kernel_size, stride, padding (int or pair): `stride` is `kernel_size` by default.
         ceil_mode (bool): round the number of windows up instead of down.
         count_include_pad (bool): count the zeros of the padding as elements.
