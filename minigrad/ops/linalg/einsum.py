@@ -22,6 +22,7 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import ArgumentError, TensorTypeError, TensorValueError
 from minigrad.ops.base.arguments import tensor_argument
 from minigrad.ops.base.autocast import cast_operands
+from minigrad.ops.elementwise.arithmetic import mul
 from minigrad.ops.linalg.matrix import bmm, check_same_dtype
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.strided import diagonal
@@ -196,8 +197,7 @@ def contract(operands, result, equation):
     x, order = operands[0]
     for at in range(1, len(operands)):
         y, other = operands[at]
-        later = set(result).union(*[set(o) for _, o in operands[at + 1:]])
-        x, order = contract_pair(x, order, y, other, later)
+        x, order = contract_pair(x, order, y, other, dict.fromkeys([*result, *[a for _, o in operands[at + 1:] for a in o]]))
     alone = tuple([d for d, letter in enumerate(order) if letter not in result])
     if alone:
         x = total(x, alone)
@@ -205,14 +205,13 @@ def contract(operands, result, equation):
     for letter in result:               # an ellipsis that stands for no dimension in any operand
         if letter not in order:
             x, order = unsqueeze(x, 0), [letter, *order]
-    return permute(x, tuple([order.index(letter) for letter in result])) if order != result else x
+    if order != result or x is operands[0][0]:       # never the operand itself: as in PyTorch, a view of it
+        x = permute(x, tuple([order.index(letter) for letter in result]))
+    return x
 
 
 def contract_pair(x, order, y, other, later):
-    """Return (Σ x y over the letters that are not needed later, its letters), computed by one `bmm`."""
-    if x.dtype is not y.dtype:
-        x, y = cast_operands("bmm", x, y)
-        check_same_dtype("einsum", x, y)
+    """Return (Σ x y over the letters that are not needed later, its letters), computed by one `bmm`, or by `mul` without a sum."""
     x, order = sum_out(x, order, [a for a in order if a not in later and (a not in other or y.shape[other.index(a)] == 1)])
     y, other = sum_out(y, other, [a for a in other if a not in later and (a not in order)])
     # A letter with size 1 in one operand is dropped there, and so becomes a letter of the other operand alone.
@@ -223,10 +222,25 @@ def contract_pair(x, order, y, other, later):
     batch = [a for a in order if a in other and a in later]
     summed = [a for a in order if a in other and a not in later]
     own, others = [a for a in order if a not in other], [a for a in other if a not in order]
+    if not summed:
+        letters = [a for a in later if a in order or a in other]        # in the order of the result
+        return mul(spread(x, order, letters), spread(y, other, letters)), letters
+    letters = [*batch, *own, *others]
+    if x.dtype is not y.dtype:
+        x, y = cast_operands("bmm", x, y)
+        check_same_dtype("einsum", x, y)
     n = {**dict(zip(order, x.shape)), **dict(zip(other, y.shape))}
     z = bmm(group_dims(x, order, batch, own, summed, n), group_dims(y, other, batch, summed, others, n))
-    letters = [*batch, *own, *others]
     return reshape(z, tuple([n[a] for a in letters])), letters
+
+
+def spread(x, order, letters):
+    """Return x with a dimension for each of `letters`: of size 1 where x has none."""
+    x = permute(x, tuple([order.index(a) for a in letters if a in order]))
+    for dim, letter in enumerate(letters):
+        if letter not in order:
+            x = unsqueeze(x, dim)
+    return x
 
 
 def group_dims(x, order, first, second, third, n):
