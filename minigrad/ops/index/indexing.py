@@ -17,6 +17,7 @@ from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, number, outside, tensor_argument
 from minigrad.ops.base.inplace_pairs import in_place_too
+from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Linear, op
 from minigrad.ops.elementwise.selection import where
@@ -108,7 +109,7 @@ class IndexAdd(Linear):
     def forward(k, x, y, dim, index):
         if x.ndim == 0:     # treated as 1-d
             return k.view(k.index_add(k.view(x, (1,)), 0, index, k.view(y, (y.size,))), ())
-        return k.index_add(x, dim, index, y)
+        return row_major(k, k.index_add(x, dim, index, y))
 
     def vjp_x(g):
         return g
@@ -173,7 +174,7 @@ class IndexPutMask(Linear):
     torch_names = {"x": "self", "y": "values"}
 
     def forward(k, x, y, mask):
-        return k.where(mask, k.cast(y, x.dtype), x)
+        return row_major(k, k.where(mask, k.cast(y, x.dtype), x))
 
     def write(k, x, y, mask):
         k.masked_fill_(x, mask, k.cast(y, x.dtype))

@@ -18,8 +18,9 @@ from minigrad._core.graph.broadcasting import broadcast_shape
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
-from minigrad.ops.base.arguments import NUMBERS, convert_number, integer, tensor_argument, tensor_error
+from minigrad.ops.base.arguments import NUMBERS, check_number_in, convert_number, integer, tensor_argument, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
+from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL, Elementwise, Linear, Op, op, variant
 from minigrad.ops.elementwise.selection import where
@@ -40,7 +41,7 @@ class MaskedFill(Elementwise):
     inputs = 1
 
     def forward(k, x, mask, value):
-        return k.where(mask, k.full((), value, x.dtype), x)
+        return row_major(k, k.where(mask, k.full((), value, x.dtype), x))
 
     def vjp_x(g, mask):
         return where(mask, 0.0, g)
@@ -130,7 +131,7 @@ class Tril(Linear):
     """z = x with 0 above a diagonal"""
 
     def forward(k, x, diagonal):
-        return k.tril(x, diagonal)
+        return row_major(k, k.tril(x, diagonal))
 
     def vjp_x(g, diagonal):
         return call(Tril.op, (g, diagonal))
@@ -141,7 +142,7 @@ class Triu(Linear):
     """z = x with 0 below a diagonal"""
 
     def forward(k, x, diagonal):
-        return k.triu(x, diagonal)
+        return row_major(k, k.triu(x, diagonal))
 
     def vjp_x(g, diagonal):
         return call(Triu.op, (g, diagonal))
@@ -185,6 +186,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number):
     if value.ndim:
         raise ShapeError("MG-E204", "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
                          f"{value.ndim} dimension(s).")
+    check_number_in(value, input.dtype)
     return MaskedFillTensor.op, (input, value, mask)
 
 

@@ -15,6 +15,7 @@ from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, integer, outside, tensor_argument, wrong_type
 from minigrad.ops.base.inplace_pairs import in_place_too
+from minigrad.ops.base.layouts import order_like
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import INT64, Linear, Op, op
@@ -56,7 +57,7 @@ class Put(Linear):
     def forward(k, x, y, index, accumulate):
         flat, index, y = [reshape_array(k, a, (a.size,)) for a in (x, index, y)]
         z = k.index_put(flat, [index], y, accumulate)
-        return k.view(z, tuple(x.shape))
+        return order_like(k, k.view(z, tuple(x.shape)), x)
 
     def vjp_x(g, y_shape, index, accumulate):
         return g if accumulate else call(Put.op, (g, g.new_zeros(y_shape), index, False))

@@ -21,6 +21,7 @@ from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import ArgumentError, DtypeError, ScalarError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, number, tensor_argument
 from minigrad.ops.base.inplace_pairs import IN_PLACE
+from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Op, conj, op
@@ -191,7 +192,7 @@ class Renorm(Op):
         wide = to_wide(k, x)
         size = length(k, k.abs(wide), p, others(x, dim), True)
         z = k.where(k.gt(size, m), k.mul(wide, k.div(k.full((), m, size.dtype), k.add(size, TINY))), wide)
-        return round_to(k, z, x)
+        return row_major(k, round_to(k, z, x))
 
     @in_float32
     def vjp_x(g, x, p, dim, m):         # dx = s (g - r d), s = m / (|x| + 1e-7), r the share of g along x, d the gradient of |x|

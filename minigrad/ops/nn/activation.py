@@ -15,6 +15,7 @@ import math
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
+from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, Op, constant, op
 from minigrad.ops.elementwise.clamp import clamp_max, clamp_min
@@ -270,7 +271,7 @@ class LogSigmoid(Op):
     outputs = ("z", "buffer")
 
     def forward(k, x):
-        v = to_wide(k, x)
+        v = row_major(k, to_wide(k, x))
         u = k.exp(k.neg(k.abs(v)))
         return round_to(k, k.log_sigmoid(v, u), x), round_to(k, u, x)
 

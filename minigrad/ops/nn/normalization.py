@@ -20,6 +20,7 @@ Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward
 from typing import Any
 
 from minigrad._core.record.apply import call
+from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide
 from minigrad.ops.base.rule import Op, constant, op
 from minigrad.ops.elementwise.functions import rsqrt
@@ -39,7 +40,7 @@ class NativeLayerNorm(Op):
     torch_names = {"x": "input", "w": "weight", "b": "bias", "mean": "result1", "rstd": "result2"}
 
     def forward(k, x, w, b, n_dims, eps):
-        return k.layer_norm(x, w, b, n_dims, eps)
+        return k.layer_norm(row_major(k, x), w, b, n_dims, eps)
 
     def vjp(g, needs, x, w, mean, rstd, n_dims, eps):
         if g[0] is None:

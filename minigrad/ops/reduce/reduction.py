@@ -23,6 +23,7 @@ from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad._lazy import lazy
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.arguments import wrong_type
+from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Linear, Op, op, variant
 from minigrad.ops.elementwise.comparison import ne
@@ -173,7 +174,7 @@ class Logsumexp(Op):
     torch_names = {"x": "self", "z": "result", "dims": "dim"}
 
     def forward(k, x, dims, keepdim):
-        return k.logsumexp(x, dims, keepdim)
+        return row_major(k, k.logsumexp(x, dims, keepdim))
 
     def vjp_x(g, x, z, dims, keepdim):
         return expand_reduced(g, x.shape, dims, keepdim) * conj(weights(x, z, dims, keepdim))

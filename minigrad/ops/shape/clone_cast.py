@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError
 from minigrad.ops.base.arguments import tensor_argument
+from minigrad.ops.base.layouts import copy_in_order
 from minigrad.ops.base.rule import Linear, op
 from minigrad.ops.shape.formats import channel_orders, channels_last, channels_last_3d, check_format
 
@@ -29,8 +30,8 @@ class Clone(Linear):
     always_recorded = True
     inputs = 1
 
-    def forward(k, x, dense):
-        return k.copy_with_layout(x, x) if dense else k.copy(x)
+    def forward(k, x, keep_order):
+        return copy_in_order(k, x) if keep_order else k.copy(x)
 
     def vjp_x(g):
         return g
@@ -82,8 +83,8 @@ def clone(input: Tensor, *, memory_format: memory_format | None = None) -> Tenso
 
     Args:
         input (Tensor): of any shape and dtype.
-        memory_format (optional): ``mg.contiguous_format`` makes a row-major copy. By default, a tensor without gaps in
-            memory keeps its strides.
+        memory_format (optional): ``mg.contiguous_format`` makes a row-major copy. By default, the dimensions keep their order in
+            memory.
 
     >>> x = mg.tensor([1., 2.])
     >>> y = x.clone(); y.data_ptr() == x.data_ptr()

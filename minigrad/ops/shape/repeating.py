@@ -18,6 +18,7 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.arguments import dimension, dimensions, integer, tensor_argument
+from minigrad.ops.base.layouts import order_like
 from minigrad.ops.base.rule import INT64, Linear, op
 from minigrad.ops.index.indexing import index_select, scatter_add
 from minigrad.ops.reduce.reduction import sum as total
@@ -41,7 +42,7 @@ class Flip(Linear):
     """z[i] = x[n - 1 - i] along dims"""
 
     def forward(k, x, dims):
-        return k.flip(x, dims)
+        return order_like(k, k.flip(x, dims), x)
 
     def vjp_x(g, dims):
         return call(Flip.op, (g, dims))

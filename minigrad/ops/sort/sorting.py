@@ -20,6 +20,7 @@ from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ScalarError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, integer, tensor_argument, wrong_type
 from minigrad.ops.base.autocast import cast_operands
+from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, op, variant
 from minigrad.ops.elementwise.selection import where
@@ -93,6 +94,7 @@ class MedianDim(Selected):
     """The median along one dimension, the lower of two, and where it is; the first nan if there is one"""
 
     def forward(k, x, dim, keepdim):
+        x = row_major(k, x)
         return pick(k, x, k.median(x, dim, False), dim, keepdim)
 
 
@@ -101,6 +103,7 @@ class NanmedianDim(Selected):
     """The median of the elements that are not nan, and where it is"""
 
     def forward(k, x, dim, keepdim):
+        x = row_major(k, x)
         return pick(k, x, k.median(x, dim, True), dim, keepdim)
 
 
