@@ -41,8 +41,11 @@ LOSSES = frozenset((
     "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss", "hinge_embedding_loss", "huber_loss",
     "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nll_loss", "nll_loss2d",
     "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "weighted_binary_cross_entropy_with_logits"))
+DECOMPOSITIONS = frozenset((
+    "cholesky", "cholesky_ex", "cholesky_inverse", "cholesky_solve", "cond", "eig", "eigh", "eigvals", "eigvalsh", "inv", "inv_ex",
+    "inverse", "linalg_cholesky", "linalg_qr", "linalg_svd", "lstsq", "matrix_rank", "qr", "solve", "solve_ex", "svd", "svdvals"))
 FLOAT32 = {
-    "cpu": LOSSES | frozenset((
+    "cpu": LOSSES | DECOMPOSITIONS | frozenset((
         "adaptive_avg_pool3d", "adaptive_max_pool3d", "avg_pool3d", "binary_cross_entropy", "cdist", "grid_sample", "max_pool3d",
         "max_unpool2d", "max_unpool3d", "nanquantile", "polar", "prod", "prod_dim", "quantile", "reflection_pad1d",
         "reflection_pad2d", "replication_pad1d", "replication_pad2d", "replication_pad3d", "trace", "view_as_complex")),

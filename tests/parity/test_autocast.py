@@ -72,6 +72,33 @@ def test_dtypes(given, lower):
     assert not wrong
 
 
+DECOMPOSITIONS = """
+L.inv(s); L.inv_ex(s)[0]; L.solve(s, s); L.svd(s)[1]; L.svdvals(s); L.eigh(s)[0]; L.eigvalsh(s); L.eig(s)[0]; L.eigvals(s); L.qr(s)[1].abs();
+L.cholesky(s); L.cholesky_ex(s)[0]; L.lstsq(s, s)[0]; L.cond(s); L.matrix_rank(s); L.tensorinv(s, ind=1); L.tensorsolve(s, s[0]); m.inverse(s);
+m.cholesky_inverse(s); m.cholesky_solve(s, s); m.svd(s)[1]; m.qr(s)[1].abs(); L.inv(m.eye(2)); L.det(m.eye(2))
+"""
+
+
+@pytest.mark.parametrize("given", ["bfloat16", "float16", "float32", "float64"])
+def test_decompositions_are_computed_in_float32(given):
+    for case in DECOMPOSITIONS.replace("\n", " ").split(";"):
+        found = []
+        for m in (mg, torch):
+            s = m.tensor([[4.0, 1.0], [1.0, 2.0]], dtype=getattr(m, given))
+            with m.autocast("cpu", dtype=m.bfloat16):
+                z = eval(case.strip(), {"m": m, "L": m.linalg, "s": s})
+            found.append((name_of(z.dtype), numbers(z)))
+        assert found[0][0] == found[1][0], case
+        np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-2, atol=1e-2, err_msg=case)
+
+
+def test_sums_of_products_take_two_dtypes():
+    for m in (mg, torch):
+        x, y = m.ones(2, 3, 3), m.ones(2, 3, 3).bfloat16()
+        with m.autocast("cpu"):
+            assert {name_of(z.dtype) for z in (m.baddbmm(x, y, x), m.baddbmm(y, x, x), m.addbmm(x[0], y, x), m.addbmm(y[0], x, x))} == {"bfloat16"}
+
+
 @pytest.mark.differs(
     what="The dtype of the result of `nn.LSTM` of float32, and of `nn.GRU` of bfloat16, in an `autocast` region",
     there="bfloat16.",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradError, DtypeError, TensorTypeError
 from minigrad.ops.base.arguments import flag
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.selection import real_part
@@ -256,6 +257,7 @@ def check_factorized(function, info):
         "linalg.cholesky_ex() does not raise, and reports it in info")
 
 
+@autocasts
 def linalg_cholesky(A, *, upper=False, out=None):
     """The Cholesky factor of a positive-definite Hermitian (or symmetric) matrix: the lower triangle L with A = L Lᴴ.
 
@@ -280,6 +282,7 @@ def linalg_cholesky(A, *, upper=False, out=None):
     return L
 
 
+@autocasts
 def cholesky_ex(A, *, upper=False, check_errors=False):
     """The Cholesky factor, and `info` instead of an error. Mirrors ``torch.linalg.cholesky_ex``.
 
@@ -304,6 +307,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
     return cholesky_ex_result(L, info)
 
 
+@autocasts
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The older name of `linalg.cholesky`. Mirrors ``torch.cholesky``.
 
@@ -321,6 +325,7 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     return L
 
 
+@autocasts
 def linalg_qr(A, mode="reduced"):
     """The QR decomposition A = Q R: the columns of Q are orthonormal, R is an upper triangle. Mirrors ``torch.linalg.qr``.
 
@@ -352,6 +357,7 @@ def linalg_qr(A, mode="reduced"):
     return linalg_qr_result(*call(LinalgQr.op, (A, mode)))
 
 
+@autocasts
 def qr(input: Tensor, some: bool = True) -> QR:
     """The older name of `linalg.qr`. Mirrors ``torch.qr``.
 
@@ -365,6 +371,7 @@ def qr(input: Tensor, some: bool = True) -> QR:
     return qr_result(*linalg_qr(input, "reduced" if flag(some, "some", "qr") else "complete"))
 
 
+@autocasts
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Solve A X = input for X, given the Cholesky factor of A. Mirrors ``torch.cholesky_solve``.
 
@@ -391,6 +398,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False, *, out: T
     return call(CholeskySolve.op, (input, input2, flag(upper, "upper", "cholesky_solve")))
 
 
+@autocasts
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A, given its Cholesky factor. Mirrors ``torch.cholesky_inverse``.
 

@@ -23,6 +23,7 @@ import numpy as np
 from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.arguments import flag, tensor_argument
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, conj, op
 from minigrad.ops.linalg.matrices import (
@@ -139,6 +140,7 @@ def check_inverted(function, info):
         "is singular.", "linalg.pinv() gives a pseudoinverse; linalg.inv_ex() does not raise, and reports it in info")
 
 
+@autocasts
 def inv(A, *, out=None):
     """The inverse of a square matrix, or of each matrix of a batch. Mirrors ``torch.linalg.inv``.
 
@@ -162,6 +164,7 @@ def inv(A, *, out=None):
     return z
 
 
+@autocasts
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The same as `linalg.inv`. Mirrors ``torch.inverse``.
 
@@ -172,6 +175,7 @@ def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return inv(input, out=out)
 
 
+@autocasts
 def inv_ex(A, *, check_errors=False):
     """The inverse, and `info` instead of an error. Mirrors ``torch.linalg.inv_ex``.
 
@@ -242,6 +246,7 @@ def check_batches(function, A, B):
                          found=f"shapes {list(A.shape)} and {list(B.shape)}") from None
 
 
+@autocasts
 def solve(A, B, *, left=True, out=None):
     """Solve A X = B for X, with a square A, or with each matrix of a batch. Mirrors ``torch.linalg.solve``.
 
@@ -265,6 +270,7 @@ def solve(A, B, *, left=True, out=None):
     return z
 
 
+@autocasts
 def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution, and `info` instead of an error. Mirrors ``torch.linalg.solve_ex``.
 

@@ -14,6 +14,7 @@ from typing import Any
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, LinAlgError, ShapeError
 from minigrad.ops.base.arguments import real, tensor_argument, wrong_type
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.rule import INT64, Op, add_tangents, conj, op
 from minigrad.ops.elementwise.selection import real_part
 from minigrad.ops.linalg.inverses import check_batches
@@ -88,6 +89,7 @@ def as_columns(vector, *xs) -> Any:
 lstsq_result = namedtuple("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
 
 
+@autocasts
 def lstsq(A, B, rcond=None, *, driver=None):
     """The X with the smallest |A X - B|, for each column; if there are many, the smallest X. Mirrors ``torch.linalg.lstsq``.
 

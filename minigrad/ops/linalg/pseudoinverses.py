@@ -17,6 +17,7 @@ from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.arguments import flag, real, tensor_error
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, op
 from minigrad.ops.elementwise.comparison import gt
@@ -156,6 +157,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rtol=real(rcond, "rcond", "pinverse"))
 
 
+@autocasts
 def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     """The rank: the number of singular values that are not nearly 0, int64, without gradient.
 
@@ -185,6 +187,7 @@ def matrix_rank(A, *, atol=None, rtol=None, hermitian=False, out=None):
     return total(gt(sizes, limit), -1)
 
 
+@autocasts
 def cond(A, p=None, *, out=None):
     """The condition number: the p-norm of a matrix times the p-norm of its inverse; inf if it has no inverse.
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from minigrad.errors import ArgumentError
 from minigrad.ops.base.arguments import flag, in_words
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, op
 from minigrad.ops.elementwise.selection import real_part
@@ -127,6 +128,7 @@ linalg_svd_result = namedtuple("linalg_svd", ("U", "S", "Vh"))
 svd_result: Any = namedtuple("svd", ("U", "S", "V"))
 
 
+@autocasts
 def linalg_svd(A, full_matrices=True, *, driver=None):
     """The singular value decomposition A = U diag(S) Vh. Mirrors ``torch.linalg.svd``.
 
@@ -167,6 +169,7 @@ def refuse_driver(function, driver):
                             "cuSOLVER backend.", found=in_words(driver))
 
 
+@autocasts
 def svdvals(A, *, driver=None, out=None):
     """The singular values of a matrix, or of each matrix of a batch, descending. Mirrors ``torch.linalg.svdvals``.
 
@@ -190,6 +193,7 @@ def svdvals(A, *, driver=None, out=None):
     return check_converged("linalg.svd", LinalgSvd.op, A, False, vectors_needed(A))[1]
 
 
+@autocasts
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> SVD:
     """The singular value decomposition input = U diag(S) Vᴴ: `linalg.svd`, but with V instead of Vᴴ. Mirrors ``torch.svd``.
 

@@ -25,6 +25,7 @@ import numpy as np
 from minigrad._core.graph.thread_state import current
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, AutogradError, LinAlgError, TensorTypeError
+from minigrad.ops.base.autocast import autocasts
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Op, conj, op
 from minigrad.ops.elementwise.selection import real_part
@@ -155,6 +156,7 @@ def lower_of(UPLO):
     return UPLO.upper() == "L"
 
 
+@autocasts
 def eigh(A, UPLO="L"):
     """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix, or of each matrix of a batch.
 
@@ -181,6 +183,7 @@ def eigh(A, UPLO="L"):
     return eigh_result(*check_converged("linalg.eigh", LinalgEigh.op, A, lower, True))
 
 
+@autocasts
 def eigvalsh(A, UPLO="L", *, out=None):
     """The eigenvalues of a symmetric or Hermitian matrix, ascending. Mirrors ``torch.linalg.eigvalsh``.
 
@@ -204,6 +207,7 @@ def eigvalsh(A, UPLO="L", *, out=None):
     return check_converged("linalg.eigh", LinalgEigh.op, A, lower, vectors_needed(A))[0]
 
 
+@autocasts
 def eig(A):
     """Eigenvalues and eigenvectors of any square matrix, or of each matrix of a batch. Mirrors ``torch.linalg.eig``.
 
@@ -227,6 +231,7 @@ def eig(A):
     return eig_result(*check_converged("linalg.eig", LinalgEig.op, check_square("linalg.eig", A), True, not A.dtype.is_complex))
 
 
+@autocasts
 def eigvals(A, *, out=None):
     """The eigenvalues of any square matrix, in no order; always complex. Mirrors ``torch.linalg.eigvals``.
 
