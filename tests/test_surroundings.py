@@ -450,3 +450,9 @@ def test_spawn():
     assert len(context.pids()) == 1
     while not context.join():
         pass
+
+
+@pytest.mark.parametrize("label", [3, (1, 2), mg.ones(2), object()])
+def test_a_timer_takes_any_label(label):
+    from minigrad.utils.benchmark import Timer
+    assert Timer("1", label=label, sub_label=0, description="").title == f"{label} 0" and Timer("1 + 1", label="").title == "1 + 1"

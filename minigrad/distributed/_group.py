@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from minigrad._arguments import sized
 from minigrad.distributed._errors import DistBackendError
 from minigrad.distributed._memory import Place, describe, say_once
 from minigrad.distributed._work import Work, until
-from minigrad.errors import TensorValueError
+from minigrad.errors import AutogradTypeError, TensorValueError
 
 __all__ = ["ProcessGroup"]
 
@@ -38,10 +39,13 @@ class ProcessGroup:
 
     def __init__(self, communicator, ranks, seconds, name="default_pg"):
         """``ranks[i]`` is the rank in the world of rank i in here. The communicator is None if this process is alone."""
-        self.ranks = ranks
+        if not hasattr(communicator, "Dup") and communicator is not None:
+            raise AutogradTypeError("MG-E201", "ProcessGroup(): argument 'communicator' must be a communicator of MPI or None, "
+                                    f"not {type(communicator).__name__}", fix="init_process_group() and new_group() make groups")
+        self.ranks = sized(ranks, "ranks", "ProcessGroup", "sequence of int")
         self.name = name
         self.seconds = seconds
-        self.communicator = communicator
+        self.communicator: Any = communicator
         # Communicators of their own, so that no message is taken for another: announcements, lines before a send, pipelines.
         # All ranks make them together, so they are made here.
         self.announcements: Any = None

@@ -87,7 +87,8 @@ class Timer:
                  description=None, env=None, num_threads=1, language="python"):
         self.metadata = {"label": label, "sub_label": sub_label, "description": description, "env": env, "stmt": stmt,
                          "num_threads": num_threads}
-        self.title = " ".join(str(part) for part in (label or stmt, sub_label, description) if part)
+        parts = [str(part) for part in (label, sub_label, description) if part is not None]
+        self.title = " ".join([*([str(stmt)] if label is None or not parts[0] else []), *[part for part in parts if part]])
         for name, code in (("stmt", stmt), ("setup", setup)):
             if not isinstance(code, str):
                 raise TensorValueError("MG-E201", f"Timer(): argument '{name}': Currently only a `str` {name} is supported.",

@@ -9,9 +9,10 @@ Read next: ``_page.py``, which has the parts of every fragment.
 import math
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
-from minigrad._arguments import instance
+from minigrad._arguments import instance, sized
 from minigrad.errors import TensorValueError
 from minigrad.viz._page import escape, fragment, page, style, tag
 
@@ -20,6 +21,7 @@ __all__ = ["Bars"]
 WIDTH = 460.0       # of the picture: on a phone it becomes a little smaller, and can still be read
 LETTER = 7.3        # the width of a character of its font
 THICK = 14          # the height of a bar
+REAL: Any = Real    # Python's and NumPy's numbers, for `isinstance`
 COLUMNS = 40        # the longest bar in a terminal
 
 
@@ -33,18 +35,19 @@ class Bars:
     """
 
     def __init__(self, rows: Mapping[Any, Any], title: str, names: Sequence[str]):
-        if len(names) not in (0, 2):
+        names = sized(names, "names", "bars", "tuple of str")
+        if len(names) not in (0, 2) or not all([isinstance(name, str) for name in names]):
             raise TensorValueError("MG-E177", f"viz.bars() expects the names of two numbers, or none, but got names={names!r}")
         expected = max(len(names), 1)
         self.rows: dict[str, tuple[float, ...]] = {}
-        self.title = title
+        self.title = instance(title, str, "title", "bars")
         self.names = tuple(names)
         for label, value in instance(rows, Mapping, "numbers", "bars").items():
-            numbers = tuple(value) if isinstance(value, Sequence) else (value,)
-            if len(numbers) != expected or not all([math.isfinite(number) and number >= 0 for number in numbers]):
+            numbers: tuple[Any, ...] = tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+            if len(numbers) != expected or not all([isinstance(number, REAL) and 0 <= number < math.inf for number in numbers]):
                 wanted = "two finite numbers" if names else "a finite number"
                 raise TensorValueError("MG-E177", f"viz.bars() expects {wanted} of at least 0 for each label, but got {value!r} "
-                                       f"for {label!r}")
+                                       f"for {label!r}", fix="x.item(), or x.tolist()" if hasattr(value, "tolist") else None)
             self.rows[str(label)] = numbers
 
     def _bars(self):

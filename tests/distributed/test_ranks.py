@@ -170,3 +170,10 @@ def test_other_backends_are_served(monkeypatch):
             dist.init_process_group("nccl")
         finally:
             dist.destroy_process_group()
+
+
+def test_a_group_made_by_hand():
+    with pytest.raises(TypeError, match=r"argument 'communicator' must be a communicator of MPI or None, not str(?s:.*)init_process_group"):
+        dist.ProcessGroup("world", [0], 1.0)
+    with pytest.raises(TypeError, match="argument 'ranks' must be sequence of int, not int"):
+        dist.ProcessGroup(None, 1, 1.0)

@@ -51,12 +51,15 @@ def test_save(tmp_path):
     assert "<title>minigrad: numbers</title>" in (tmp_path / "bars.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize("numbers, names", [({"a": -1}, ()), ({"a": float("nan")}, ()), ({"a": (1, 2)}, ()), ({"a": 1}, ("x", "y")), ({"a": 1}, ("x",))])
+@pytest.mark.parametrize("numbers, names", [({"a": "x"}, ()), ({"a": None}, ()), ({"a": 1j}, ()), ({"a": mg.ones(1)}, ()), ({"a": mg.ones(2)}, ()),
+                                            ({"a": (1, 2)}, (1, 2)), ({"a": -1}, ()), ({"a": float("nan")}, ()), ({"a": (1, 2)}, ()), ({"a": 1}, ("x", "y")), ({"a": 1}, ("x",))])
 def test_what_it_refuses(numbers, names):
     with pytest.raises(ValueError, match=r"viz.bars\(\) expects (?s:.*)MG-E177"):
         mg.viz.bars(numbers, names=names)
-    with pytest.raises(TypeError):
-        mg.viz.bars([1, 2])
+    for arguments in [([1, 2],), ({"a": 1}, 3), ({"a": 1}, "", None), ({"a": 1}, "", 3)]:
+        with pytest.raises(TypeError, match=r"bars\(\): argument"):
+            mg.viz.bars(*arguments)
+    assert mg.viz.bars({"a": 10 ** 400}).rows == {"a": (10 ** 400,)}
 
 
 def test_the_class_checks_its_arguments_itself():
