@@ -58,6 +58,20 @@ def test_inference_mode_of_a_hook_is_over_with_its_node(m):
     assert seen == [False] and not m.is_inference_mode_enabled()
 
 
+@pytest.mark.differs(
+    what="A hook of a node that enters `inference_mode` and stays in it, under `create_graph=True`",
+    there="The node's two gradients for one tensor are added without a history of the second: a second derivative is half of what it should be.",
+    here="Their sum has no history, and a second backward through it raises an error.")
+def test_gradients_that_are_added_in_inference_mode_have_no_history():
+    x = mg.tensor([2.0, 3.0], requires_grad=True)
+    y = x * x
+    y.grad_fn.register_hook(lambda inputs, outputs: enter(mg.inference_mode()))
+    (y * y).sum().backward(create_graph=True)
+    assert x.grad.tolist() == [32.0, 108.0] and not x.grad.requires_grad and not mg.is_inference_mode_enabled()
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        mg.autograd.grad(x.grad.sum(), x)
+
+
 @BOTH
 def test_ops_of_inference_tensors_alone_have_no_tangents(m):
     """differences/M-03"""
