@@ -29,6 +29,7 @@ BETTER = {
                     "what was there has no influence on what is: PyTorch passes its gradient on"),
     **dict.fromkeys(("minimum", "maximum", "fmax", "fmin", "hardtanh", "clamp", "logit", "std", "huber_loss", "dist", "clip"),
                     "at nan, infinity and ties, which tests of numbers look at"),
+    "remainder": "of a number and x it has the derivative -floor(number / x), which may be 0",
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from minigrad._core.graph.metadata import INTEGER
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import AutogradNotImplementedError
@@ -39,6 +40,11 @@ def integers_only(name, x, y):
     return dtype
 
 
+def is_usual(x, places):
+    """Whether `x` is a tensor of integers, and `places` a number that leaves some of their bits, also of int8."""
+    return type(places) is int and 0 <= places < 7 and isinstance(x, TensorBase) and x.dtype.category == INTEGER
+
+
 def prepare_shift(name, input, other, right):
     """Return the integers x, the powers of two for their shift by `other`, and where x loses all its bits: a tensor or a bool."""
     dtype = integers_only(name, input, other)
@@ -67,6 +73,8 @@ def bitwise_left_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | N
     """
     if out is not None:
         return into(out, bitwise_left_shift, input, other)
+    if is_usual(input, other):
+        return mul(input, 1 << other)
     x, power, lost = prepare_shift("bitwise_left_shift", input, other, right=False)
     return mul(x, where(lost, 0, power) if isinstance(lost, TensorBase) else power)
 
@@ -87,6 +95,8 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Number, *, out: Tensor | 
     """
     if out is not None:
         return into(out, bitwise_right_shift, input, other)
+    if is_usual(input, other):
+        return floor_divide(input, 1 << other)
     x, power, lost = prepare_shift("bitwise_right_shift", input, other, right=True)
     if isinstance(lost, TensorBase):
         return where(lost, -(x < 0).to(x.dtype), floor_divide(x, power))

@@ -42,7 +42,8 @@ class Flip(Linear):
     """z[i] = x[n - 1 - i] along dims"""
 
     def forward(k, x, dims):
-        return order_like(k, k.flip(x, dims), x)
+        z = k.flip(x, dims)
+        return z if k.contiguous(x) else order_like(k, z, x)
 
     def vjp_x(g, dims):
         return call(Flip.op, (g, dims))
