@@ -23,7 +23,6 @@ from minigrad._core.record.promotion import operands_dtype
 from minigrad._core.surface.variable import new_tensor
 from minigrad.errors import ArgumentError, DtypeError, TensorTypeError
 from minigrad.kernels.contract import NUMBER
-from minigrad.kernels.refusals import too_long
 from minigrad.ops.base.arguments import LARGE, NUMBERS, WRITTEN_AS, convert_number, tensor_argument, tensor_error
 from minigrad.ops.base.broadcasting import call_broadcasting
 from minigrad.ops.base.out import into
@@ -416,6 +415,7 @@ def number_tensor(number, like, dtype=None):
     else:
         wide = widest_dtype(number)
         if isinstance(number, int) and wide.is_floating_point and dtype is not None and not dtype.differentiable:
+            from minigrad.kernels.refusals import too_long  # with the first error
             raise too_long(number)
         array = kernels.full((), convert_number(number, wide), wide.numpy)
         if dtype is not None:

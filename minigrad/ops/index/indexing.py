@@ -17,12 +17,12 @@ from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, number, outside, tensor_argument
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Linear, op
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import SliceBackward
 from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.formats import row_major
 from minigrad.ops.shape.views import reshape_temporary, unsqueeze, view
 
 if TYPE_CHECKING:

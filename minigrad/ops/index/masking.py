@@ -20,12 +20,12 @@ from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.arguments import NUMBERS, check_number_in, convert_number, integer, tensor_argument, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import BOOL, Elementwise, Linear, Op, op, variant
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import IndexPutMask, linear_together
 from minigrad.ops.shape.cat_split import cat
+from minigrad.ops.shape.formats import row_major
 from minigrad.ops.shape.views import expand, reshape, reshape_array
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, integer, outside, tensor_argument, wrong_type
 from minigrad.ops.base.inplace_pairs import in_place_too
-from minigrad.ops.base.layouts import order_like
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import INT64, Linear, Op, op
@@ -25,6 +24,7 @@ from minigrad.ops.index.indexing import Gather, ScatterAdd, gather, linear_toget
 from minigrad.ops.index.scattering import scatter
 from minigrad.ops.scan.scans import Cumsum, after, before, recurrence
 from minigrad.ops.shape.clone_cast import cast, clone
+from minigrad.ops.shape.formats import order_like
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import expand, reshape, reshape_array
 from minigrad.ops.sort.sorting import argsort

@@ -21,7 +21,6 @@ from minigrad._core.record.promotion import as_dtype
 from minigrad.errors import ArgumentError, DtypeError, ScalarError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, number, tensor_argument
 from minigrad.ops.base.inplace_pairs import IN_PLACE
-from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Op, conj, op
@@ -34,6 +33,7 @@ from minigrad.ops.reduce.reduction import SumDim, dimensions_or_all, expand_redu
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.shape.cat_split import cat, narrow
 from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.formats import row_major
 from minigrad.ops.shape.views import expand, inverse_permutation, permute, unsqueeze
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ import math
 from cython.cimports.minigrad._core.record.apply import call
 from cython.cimports.minigrad.ops.base.rule import conj
 
-from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, Op, constant, op
 from minigrad.ops.elementwise.clamp import clamp_max, clamp_min
 from minigrad.ops.elementwise.functions import exp, sigmoid, tanh
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.shape.cat_split import cat, chunk
+from minigrad.ops.shape.formats import row_major
 
 __all__: list[str] = []
 

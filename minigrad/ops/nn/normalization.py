@@ -20,12 +20,12 @@ Mirrors ``aten/src/ATen/native/layer_norm.cpp`` and ``layer_norm_double_backward
 from typing import Any
 
 from minigrad._core.record.apply import call
-from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.precision import in_float32, round_to, to_wide, wide
 from minigrad.ops.base.rule import Op, constant, op
 from minigrad.ops.elementwise.functions import rsqrt
 from minigrad.ops.reduce.reduction import mean, sum
 from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.formats import row_major
 from minigrad.ops.shape.views import reshape
 
 __all__: list[str] = []

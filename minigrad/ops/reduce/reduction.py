@@ -23,12 +23,12 @@ from minigrad._core.record.promotion import as_dtype, default_dtype
 from minigrad._lazy import lazy
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops.base.arguments import wrong_type
-from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Linear, Op, op, variant
 from minigrad.ops.elementwise.comparison import ne
 from minigrad.ops.elementwise.functions import exp
 from minigrad.ops.shape.clone_cast import cast
+from minigrad.ops.shape.formats import row_major
 from minigrad.ops.shape.views import Expand, ViewOp, view
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from minigrad._core.record.apply import call
 from minigrad.errors import ArgumentError
 from minigrad.ops.base.arguments import tensor_argument
-from minigrad.ops.base.layouts import copy_in_order
 from minigrad.ops.base.rule import Linear, op
-from minigrad.ops.shape.formats import channel_orders, channels_last, channels_last_3d, check_format
+from minigrad.ops.shape.formats import channel_orders, channels_last, channels_last_3d, check_format, copy_in_order
 
 if TYPE_CHECKING:
     from minigrad.ops.shape.formats import memory_format

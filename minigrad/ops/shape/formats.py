@@ -6,7 +6,7 @@
     channels_last           a tensor (N, C, H, W) in the order (N, H, W, C): only `contiguous`, `clone` and `to` make one, and the
                             ops take it as they take any view. It saves no time here.
 
-Mirrors ``torch/csrc/{Layout,MemoryFormat}.h``.
+Mirrors ``torch/csrc/{Layout,MemoryFormat}.h``, and ``infer_dense_strides`` of ``aten/src/ATen/ExpandUtils.cpp``.
 """
 
 from minigrad.errors import ArgumentError, ShapeError
@@ -71,3 +71,30 @@ def channel_orders(value, ndim):
         raise ShapeError("MG-E205", f"required rank {4 if value == channels_last else 5} tensor to use {value} format",
                          found=f"{ndim} dimensions")
     return (0, *range(2, ndim), 1), (0, ndim - 1, *range(1, ndim - 1))
+
+
+# ---- the order of results -------------------------------------------------------------------------------------------------
+#
+#   x.permute(2, 0, 1)                      strides (1, 12, 4): the first dimension has the shortest steps
+#   x.permute(2, 0, 1).clone()              (1, 12, 4) again, also where the elements of x have gaps between them
+#   x.permute(2, 0, 1).masked_fill(m, 0)    (6, 3, 1), so that a `view` of it works
+
+
+def row_major(k, z):
+    """Return the array `z`, or a copy of it if its elements are in another order than row-major."""
+    return z if k.contiguous(z) else k.copy(z)
+
+
+def order_like(k, z, x):
+    """Return the row-major array `z`, or a copy of it whose dimensions have the order in memory that they have in `x`."""
+    strides = () if k.contiguous(x) else k.geometry(x, x)[2]
+    if not strides or 0 in strides:     # expanded elements have no order
+        return z
+    order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
+    return k.permute(k.copy(k.permute(z, order)), [order.index(dim) for dim in range(len(order))])
+
+
+def copy_in_order(k, x):
+    """A copy of `x` without gaps, in the order of `x`."""
+    z = order_like(k, x, x)
+    return k.copy(x) if z is x else z

@@ -18,14 +18,13 @@ from cython.cimports.minigrad._core.record.apply import call
 from minigrad._core.graph.tensor import TensorBase
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError, TensorTypeError
 from minigrad.ops.base.arguments import dimension, dimensions, integer, tensor_argument
-from minigrad.ops.base.layouts import order_like
 from minigrad.ops.base.rule import INT64, Linear, op
 from minigrad.ops.index.indexing import index_select, scatter_add
 from minigrad.ops.reduce.reduction import sum as total
 from minigrad.ops.scan.scans import cumsum
 from minigrad.ops.shape.cat_split import narrow
 from minigrad.ops.shape.clone_cast import cast, clone
-from minigrad.ops.shape.formats import contiguous_format
+from minigrad.ops.shape.formats import contiguous_format, order_like
 from minigrad.ops.shape.reshaping import flatten
 from minigrad.ops.shape.views import as_shape, expand, reshape_array, unsqueeze, view
 

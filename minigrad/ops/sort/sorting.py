@@ -20,12 +20,12 @@ from minigrad._core.record.apply import call
 from minigrad.errors import DtypeError, OutOfRangeError, ScalarError, ShapeError
 from minigrad.ops.base.arguments import dimension, flag, integer, tensor_argument, wrong_type
 from minigrad.ops.base.autocast import cast_operands
-from minigrad.ops.base.layouts import row_major
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import INT64, Op, op, variant
 from minigrad.ops.elementwise.selection import where
 from minigrad.ops.index.indexing import Gather, ScatterAdd, gather
 from minigrad.ops.reduce.extrema import ExtremumRule, ExtremumWithIndex, pick
+from minigrad.ops.shape.formats import row_major
 from minigrad.ops.shape.views import transpose, unsqueeze, view
 
 if TYPE_CHECKING:
