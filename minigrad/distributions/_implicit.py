@@ -8,6 +8,8 @@ Mirrors ``torch._standard_gamma`` and ``torch._sample_dirichlet``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import minigrad as mg
@@ -17,6 +19,8 @@ from minigrad.distributions._gamma_gradients import dirichlet_gradient, gamma_gr
 from minigrad.random._generator import stream
 
 __all__ = ["sample_dirichlet", "standard_gamma"]
+
+CPU: Any = kernels.CPU
 
 
 def compute(function, *tensors):
@@ -73,13 +77,13 @@ def from_host(array, like):
 
 def draw_gamma(concentration):
     """Gamma variables, PyTorch's for the same seed."""
-    s, log_b = kernels.CPU.standard_gamma(stream(None), concentration)
+    s, log_b = CPU.standard_gamma(stream(None), concentration)
     return s * np.exp(log_b)
 
 
 def draw_dirichlet(concentration):
     """Normalized gamma variables, computed by their logarithms. In PyTorch the small ones underflow, and all may be equal."""
-    s, log_b = kernels.CPU.standard_gamma(stream(None), concentration)
+    s, log_b = CPU.standard_gamma(stream(None), concentration)
     with np.errstate(divide="ignore"):
         logs = np.log(s) + log_b
     x = np.exp(logs - logs.max(-1, keepdims=True))

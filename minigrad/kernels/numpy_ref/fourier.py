@@ -45,7 +45,8 @@ def fft_r2c(x, dims, norm, onesided):
         return np.empty(shape, dtype)
     if x.size < FEW:
         return (np.fft.rfftn if onesided else np.fft.fftn)(x, axes=dims, norm=FORWARD[norm])
-    half = np.fft.rfftn(x.astype(np.result_type(x, np.float64), copy=False), axes=dims, norm=FORWARD[norm]).astype(dtype, copy=False)
+    wide = x.astype(np.result_type(x, np.float64), copy=False)
+    half = np.fft.rfftn(wide, axes=dims, norm=FORWARD[norm]).astype(dtype, copy=False)
     return half if onesided else add_conjugates(half, dims, n)
 
 
