@@ -165,6 +165,8 @@ CONTRACT = {name: Signature(*texts) for name, texts in {
     "softshrink": ("x, limit", "x less x limited to [-limit, limit]"),
     "softplus": ("x, beta, threshold", "log(1 + e^(beta x)) / beta; x where beta x > threshold"),
     "log_sigmoid": ("x, u", "min(x, 0) - log(1 + u), 0 <= u <= 1"),
+    "bce_with_logits": ("x, y", "y log(1 + e^-x) + (1 - y) log(1 + e^x)"),
+    "bce_with_logits_slope": ("x, y", "1 / (1 + e^-x) - y"),
     "elu": ("x, y, low, scale", "low (e^y - 1) where x <= 0, else scale x"),
     "clamp": ("x, low, high", "x limited to [low, high]; each an array, a number or None"),
     "nan_to_num": ("x, nan, posinf, neginf", "x with nan, inf and -inf replaced by these numbers"),

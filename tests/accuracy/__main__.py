@@ -4,6 +4,7 @@
     python -m tests.accuracy cumsum logsumexp   the cases with names that begin so
     python -m tests.accuracy --once             one size of each, as the tests do
     python -m tests.accuracy --table            all, and writes the worst errors to table.json, which `make ops` shows
+    python -m tests.accuracy --table pad        those of some cases; the others keep their lines
 
 PyTorch is the reference; without it, minigrad's float64 is.
 """
@@ -38,7 +39,7 @@ def main(arguments=None):
                 print(f"{seconds:8.2f} s  {name}", flush=True)
     print(f"{len(names)} cases, {sum(map(len, found.values()))} quantities, {wrong} of them wrong, in {spent:.0f} s of processor time")
     if chosen.table:
-        table.write(found)
+        table.write(found, CASES)
     return wrong
 
 

@@ -28,14 +28,15 @@ def number(x):
     return float(f"{x:.3g}") if math.isfinite(x) else None
 
 
-def rows(found):
-    """The table as JSON, a line for each case; `found` has the findings of each."""
-    lines = [f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(worst(findings))}" for name, findings in sorted(found.items()) if findings]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+def rows(table):
+    """The table as JSON, a line for each case."""
+    return "{\n" + ",\n".join([f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(table[name])}" for name in sorted(table)]) + "\n}\n"
 
 
-def write(found):
-    FILE.write_text(rows(found), "utf-8")
+def write(found, cases):
+    """Write the worst errors of `found`, the findings of each case measured. The others of `cases` keep the line that they have."""
+    table = {name: line for name, line in read().items() if name in cases and name not in found}
+    FILE.write_text(rows({**table, **{name: worst(findings) for name, findings in found.items() if findings}}), "utf-8")
 
 
 def read():

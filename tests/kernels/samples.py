@@ -153,6 +153,7 @@ for _shape in SHAPES:
         sample("softplus", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x: (x, 2.0, 1.0))
         sample("elu", f"{_shape} {_kind}", (_shape, _kind), (_shape, _kind), dtypes=FLOATS, after=lambda x, y: (x, y, 1.5, 0.5))
         sample("log_sigmoid", f"{_shape} {_kind}", (_shape, _kind), dtypes=FLOATS, after=lambda x: (x, np.asarray(np.exp(-np.abs(x)))))
+        sample("bce_with_logits bce_with_logits_slope", f"{_shape} {_kind}", (_shape, _kind), (_shape, "any"), dtypes=FLOATS)
         sample("addcmul addcdiv", f"{_shape} {_kind}", (_shape, "any"), (_shape, _kind), (_shape, "positive"), dtypes=FLOATS,
                after=lambda b, x, y: (b, x, y, -0.3))
 for _name in ("add", "sub"):

@@ -194,7 +194,7 @@ MG_MIXED_TABLE(MG_DEFINE_MIXED)
 
 /* The same with a pass of loops from above over each block: c = loops(inner). One loop of e^x and log x has too many constants for
    the registers, and takes longer than two. */
-#define MG_PASSES_TABLE(X) X(softplus, 11) X(log_sigmoid, 12)
+#define MG_PASSES_TABLE(X) X(softplus, 11) X(log_sigmoid, 12) X(bce_with_logits, 13) X(bce_with_logits_slope, 14)
 #define MG_PASSES_LOOP(name, type, suffix, inner, loops, expression)                               \
     MG_SIMD static void mg_##name##_##suffix(const void *x, const void *y, const void *w, const void *first, const void *second, \
                                              void *z, mg_size n) {                                 \
@@ -207,13 +207,17 @@ MG_MIXED_TABLE(MG_DEFINE_MIXED)
             T part[MG_BLOCK], *r = (T *)z + start;                                                 \
             for (mg_size i = 0; i < count; i++) { const T a = k[i], b = l[i]; (void)a; (void)b; part[i] = (inner); } \
             loops                                                                                  \
-            for (mg_size i = 0; i < count; i++) { const T a = k[i], c = part[i]; r[i] = (expression); } \
+            for (mg_size i = 0; i < count; i++) { const T a = k[i], b = l[i], c = part[i]; (void)b; r[i] = (expression); } \
         }                                                                                          \
     }
 #define MG_PASSES_LOOPS(type, suffix)                                                              \
     MG_PASSES_LOOP(softplus, type, suffix, a * p, mg_exp_##suffix(part, part, count); mg_log1p_##suffix(part, part, count);, \
                    a * p > q ? a : c / p)                                                          \
-    MG_PASSES_LOOP(log_sigmoid, type, suffix, b, mg_log1p_##suffix(part, part, count);, (a < 0 ? a : 0) - c)
+    MG_PASSES_LOOP(log_sigmoid, type, suffix, b, mg_log1p_##suffix(part, part, count);, (a < 0 ? a : 0) - c) \
+    MG_PASSES_LOOP(bce_with_logits, type, suffix, a < 0 ? a : -a,                                  \
+                   mg_exp_##suffix(part, part, count); mg_log1p_##suffix(part, part, count);, c - a * (a > 0 ? b - 1 : b)) \
+    MG_PASSES_LOOP(bce_with_logits_slope, type, suffix, a < 0 ? a : -a, mg_exp_##suffix(part, part, count);, \
+                   a > 0 ? (1 - b) - c / (1 + c) : c / (1 + c) - b)
 MG_PASSES_LOOPS(float, f32)
 MG_PASSES_LOOPS(double, f64)
 #define MG_PASSES_ENTRY(name, number) MG_MIXED_ENTRY(name, number, )

@@ -32,7 +32,7 @@ ELEMENTWISE = """
     conj invert exp2 expm1 log2 log10 tan sinh cosh asin acos atan asinh acosh atanh floor ceil trunc round sgn sinc erf erfc
     erfinv lgamma digamma angle isnan isinf isfinite signbit polygamma gammainc gammaincc zeta i0 i1 nextafter frexp where lerp
     add_scaled addcmul addcdiv huber threshold zero_within softshrink clamp nan_to_num dropout_backward frac i0e i1e softplus
-    elu log_sigmoid
+    elu log_sigmoid bce_with_logits bce_with_logits_slope
 """
 
 # Kernels whose result has the shape of the first array.

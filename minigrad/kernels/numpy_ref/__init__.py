@@ -29,7 +29,8 @@ from minigrad._lazy import lazy
 FILES = {
     "convolution": "col2im conv conv_input conv_weight im2col max_pool max_pool_backward max_pool_select resample",
     "elementwise":
-        "abs acos acosh add add_scaled addcdiv addcmul angle asin asinh atan atan2 atanh ceil clamp complex conj copysign cos "
+        "abs acos acosh add add_scaled addcdiv addcmul angle asin asinh atan atan2 atanh bce_with_logits bce_with_logits_slope "
+        "ceil clamp complex conj copysign cos "
         "cosh div elu eq equal exp exp2 expm1 floor floor_divide fmax fmin fmod frac ge gt hardsigmoid hardsigmoid_backward "
         "hardswish hardswish_backward heaviside huber hypot invert isfinite isinf isnan le lerp log log10 log1p log2 "
         "log_sigmoid logaddexp logaddexp2 logical_and logical_or logical_xor lt maximum minimum mul nan_to_num ne neg pow prelu "

@@ -25,6 +25,8 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bce_with_logits",
+    "bce_with_logits_slope",
     "ceil",
     "clamp",
     "complex",
@@ -354,7 +356,7 @@ lerp, add_scaled, addcmul, addcdiv, huber = composed(add, sub, mul, div, minimum
 
 
 def activations(where, le, gt, abs, sub, mul, div, minimum, exp, expm1, log1p, clamp):
-    """Make the kernels threshold, zero_within, softshrink, softplus, elu and log_sigmoid of other kernels of a device."""
+    """Make kernels of other kernels of a device: functions of activations and of the losses that contain one."""
     def threshold(x, y, limit, value):
         return where(le(y, limit), value, x)
 
@@ -375,9 +377,17 @@ def activations(where, le, gt, abs, sub, mul, div, minimum, exp, expm1, log1p, c
     def log_sigmoid(x, u):
         return sub(minimum(x, 0.0), log1p(u))
 
+    def bce_with_logits(x, y):
+        return sub(log1p(exp(mul(abs(x), -1.0))), mul(x, where(gt(x, 0), sub(y, 1.0), y)))
+
+    def bce_with_logits_slope(x, y):        # no two numbers near 1 are subtracted
+        e = exp(mul(abs(x), -1.0))
+        s = div(e, sub(e, -1.0))
+        return where(gt(x, 0), sub(mul(sub(y, 1.0), -1.0), s), sub(s, y))
+
     def scaled(x, factor):
         return x if factor == 1 else mul(x, factor)
-    return threshold, zero_within, softshrink, softplus, elu, log_sigmoid
+    return threshold, zero_within, softshrink, softplus, elu, log_sigmoid, bce_with_logits, bce_with_logits_slope
 
 
 @quiet
@@ -392,7 +402,7 @@ def clamp(x, low, high):
     return np.asarray(x)
 
 
-threshold, zero_within, softshrink, softplus, elu, log_sigmoid = activations(
+threshold, zero_within, softshrink, softplus, elu, log_sigmoid, bce_with_logits, bce_with_logits_slope = activations(
     where, le, gt, abs, sub, mul, div, minimum, exp, expm1, log1p, clamp)
 
 

@@ -13,9 +13,8 @@ from minigrad._core.record.apply import call
 from minigrad.ops.base.precision import in_float32, round_to, to_wide
 from minigrad.ops.base.rule import Elementwise, op
 from minigrad.ops.elementwise.clamp import clamp_min
-from minigrad.ops.elementwise.functions import log, log1p, sigmoid
+from minigrad.ops.elementwise.functions import log, log1p
 from minigrad.ops.elementwise.pointwise import logaddexp, portion
-from minigrad.ops.elementwise.selection import where
 from minigrad.ops.nn.losses import ElementwiseLoss, average_loss, share
 
 __all__: list[str] = []
@@ -78,22 +77,38 @@ class BinaryCrossEntropyWithLogits(ElementwiseLoss):
     torch_names = {"x": "self", "y": "target", "w": "weight", "p": "pos_weight"}
 
     def forward(k, x, y, w, p, reduction):
-        hit, miss = softplus_of_both(k, x)
-        t = to_wide(k, y)
-        loss = k.add(k.mul(t if p is None else k.mul(t, to_wide(k, p)), hit), k.mul(k.rsub(t, 1.0), miss))
+        if p is None:
+            loss = k.bce_with_logits(to_wide(k, x), to_wide(k, y))
+        else:
+            loss = weigh_classes(k, x, y, p)
         return average_loss(k, loss if w is None else k.mul(loss, to_wide(k, w)), x, reduction)
 
     @in_float32
-    def vjp_x(g, x, y, w, p, reduction):    # dx = g (σ(x) - y), written so that no two numbers near 1 are subtracted
+    def vjp_x(g, x, y, w, p, reduction):
         g = times(share(g, reduction, x, p), w)
         if p is None:
-            return g * where(x < 0, sigmoid(x) - y, (1 - y) - sigmoid(-x))
+            return g * call(BceWithLogitsSlope.op, (x, y))
         return g * ((1 - y) * portion(x) - p * y * portion(-x))
 
     @in_float32
     def vjp_y(g, x, w, p, reduction):
         g = times(share(g, reduction, x, p), w)
         return -g * x if p is None else g * (p * softplus(-x) - softplus(x))
+
+
+@op("bce_with_logits_slope")
+class BceWithLogitsSlope(Elementwise):
+    """z = σ(x) - y"""
+
+    kernel = "bce_with_logits_slope"
+    params = ("x", "y")
+    floats_only = True
+
+    def vjp_x(g, x):
+        return g * portion(x) * portion(-x)
+
+    def vjp_y(g):
+        return -g
 
 
 @op("weighted_binary_cross_entropy_with_logits", "BinaryCrossEntropyWithLogits0")
@@ -103,9 +118,7 @@ class WeightedBinaryCrossEntropyWithLogits(Elementwise):
     torch_names = {"x": "self", "y": "target", "p": "pos_weight"}
 
     def forward(k, x, y, p):
-        hit, miss = softplus_of_both(k, x)
-        t = to_wide(k, y)
-        return round_to(k, k.add(k.mul(k.mul(t, to_wide(k, p)), hit), k.mul(k.rsub(t, 1.0), miss)), x)
+        return round_to(k, weigh_classes(k, x, y, p), x)
 
     @in_float32
     def vjp_x(g, x, y, p):
@@ -120,11 +133,12 @@ class WeightedBinaryCrossEntropyWithLogits(Elementwise):
         return g * y * softplus(-x)
 
 
-def softplus_of_both(k, x):
-    """Return log(1 + e^-x) and log(1 + e^x), for an array."""
-    x = to_wide(k, x)
+def weigh_classes(k, x, y, p):
+    """Return p y softplus(-x) + (1 - y) softplus(x), for arrays."""
+    x, t = to_wide(k, x), to_wide(k, y)
     curve = k.log1p(k.exp(k.neg(k.abs(x))))
-    return k.add(k.clamp(k.neg(x), 0.0, None), curve), k.add(k.clamp(x, 0.0, None), curve)
+    hit, miss = k.add(k.clamp(k.neg(x), 0.0, None), curve), k.add(k.clamp(x, 0.0, None), curve)
+    return k.add(k.mul(k.mul(t, to_wide(k, p)), hit), k.mul(k.rsub(t, 1.0), miss))
 
 
 def softplus(x):

@@ -336,7 +336,7 @@ def clamp(x, low, high):
     return z
 
 
-threshold, zero_within, softshrink, softplus, elu, log_sigmoid = activations(
+threshold, zero_within, softshrink, softplus, elu, log_sigmoid, bce_with_logits, bce_with_logits_slope = activations(
     where, *[globals()[_name] for _name in ("le", "gt", "abs", "sub", "mul", "div", "minimum", "exp", "expm1", "log1p")], clamp)
 
 
