@@ -206,3 +206,25 @@ def test_gradients_of_sums(layout, dtype):
     g = gradient(2, 3, 2, 3)
     found, expected = [CPU.max_pool_backward(a, index, (2, 3, 4, 5), 2) for a in (g, g.copy(order="C"))]
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "f2"])
+def test_where_of_all_shapes(dtype):
+    """Masks and operands that broadcast, repeat elements, are single or are numbers."""
+    rng = np.random.default_rng(0)
+    sizes = [(), (1,), (3,), (2, 3), (2, 1), (1, 3), (4, 2, 3), (4, 1, 1), (0, 3), (0, 1)]
+    arrays = [(rng.standard_normal(size) * 5).astype(dtype) for size in sizes]
+    arrays += [np.broadcast_to(np.ones((), dtype), size) for size in ((3,), (2, 3), (4, 2, 3))]
+    arrays += [arrays[3].T.copy().T, arrays[6][:, ::2], np.broadcast_to(arrays[2], (2, 3))]
+    masks = [np.asarray(rng.random(size) > 0.5) for size in sizes] + [np.broadcast_to(True, (2, 3)), np.asfortranarray(rng.random((2, 3)) > 0.5)]
+    for mask in masks:
+        for x in arrays:
+            for y in [*arrays, 1]:
+                try:
+                    expected = np.where(mask, x, np.asarray(y, dtype))
+                except ValueError:
+                    with pytest.raises(ValueError):
+                        CPU.where(mask, x, y)
+                    continue
+                found = CPU.where(mask, x, y)
+                assert found.dtype == expected.dtype and np.array_equal(found, expected), (mask.shape, x.shape, x.strides, np.shape(y))

@@ -93,7 +93,7 @@ def lost(path, made):
         missing = "is not implemented" in str(theirs[1]) and name not in IN_PLACE and isinstance(ours[1], list)
         return "PyTorch has no derivative, and we give 0" if missing and ours[1] and "a gradient" not in ours[1] else None
     if isinstance(ours[1], Exception):
-        return f"backward raises {builtin(ours[1]).__name__}: {str(ours[1]).splitlines()[0]}"
+        return f"backward raises {builtin(ours[1])}: {str(ours[1]).splitlines()[0]}"
     for i, (a, b) in enumerate(zip(ours[1], theirs[1])):
         if b == "a gradient" and a == "nothing":
             return f"operand {i} gets no gradient"

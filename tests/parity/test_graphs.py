@@ -41,7 +41,7 @@ OTHER_NAMES = {
         "DivBackward2", "MeanBackward", "SqueezeBackward", "ScatterReduceBackward0", "LinalgSvdBackward0", "ComplexBackward0"),
     "the shape is saved if something was expanded": ("ExpandBackward0",),
     "one value written by a mask is a masked fill": ("IndexPutBackward0",),
-    "our derivative is a more accurate formula, of other values": ("Expm1Backward0", "SpecialI1Backward0"),
+    "our derivative is a more accurate formula, of other values": ("Expm1Backward0", "SpecialI1Backward0", "SpecialI0EBackward0", "SpecialI1EBackward0"),
     "we factorise again, or save the factors under other names": (
         "LinalgDetBackward0", "LinalgSlogdetBackward0", "LinalgSolveExBackward0", "LinalgLstsqBackward0"),
     "one rule for the whole and for one dimension": ("MaxBackward1", "MinBackward1", "MedianBackward0", "NanmedianBackward0",

@@ -145,22 +145,24 @@ cdef char *source(object x, int kind, ndarray mask, Number *number, bint *single
     return data(<ndarray>x)
 
 
-cdef object one_of(object x):
-    """The element that an expanded array repeats, such as the gradient of a sum, as a 0-d array; for anything else, x."""
+cdef object one_or_rows(object x, int nd, npy_intp *shape):
+    """The element that an expanded array repeats, such as the gradient of a sum, as a 0-d array; else `spread_rows`."""
     cdef int i
-    if not of_numbers(x) or ndim(<ndarray>x) == 0 or by_rows(x):
+    if not of_numbers(x) or ndim(<ndarray>x) == 0:
         return x
-    for i in range(ndim(<ndarray>x)):
-        if strides(<ndarray>x)[i] != 0 and dims(<ndarray>x)[i] != 1:
-            return x
-    return strided(<ndarray>x, 0, NULL, NULL, data(<ndarray>x))
+    if not by_rows(x):
+        for i in range(ndim(<ndarray>x)):
+            if strides(<ndarray>x)[i] != 0 and dims(<ndarray>x)[i] != 1:
+                return spread_rows(x, nd, shape)
+        return strided(<ndarray>x, 0, NULL, NULL, data(<ndarray>x))
+    return spread_rows(x, nd, shape)
 
 
 cdef object spread_rows(object x, int nd, npy_intp *shape):
     """A row-major copy of x in this shape, if x is an array of numbers of another shape, or one that repeats elements; else x."""
     cdef npy_intp steps[MOST_DIMS]
     cdef int i, lead
-    if not of_numbers(x) or ndim(<ndarray>x) == 0:
+    if not of_numbers(x):
         return x
     lead = nd - ndim(<ndarray>x)
     for i in range(nd):
@@ -173,18 +175,30 @@ cdef object spread_rows(object x, int nd, npy_intp *shape):
     return x if z is None else z
 
 
-def where(c, x, y):
-    cdef npy_intp shape[MOST_DIMS]
+cdef int broadcast_shape(tuple operands, npy_intp *shape) noexcept:
+    """Write the shape that the arrays among `operands` broadcast to. Returns its number of dimensions; -1 if there is no such shape."""
     cdef int i, k, nd = 0
-    for each in (c, x, y):
-        nd = max(nd, ndim(<ndarray>each) if type(each) is ndarray else 0)
+    for x in operands:
+        if type(x) is ndarray:
+            nd = max(nd, ndim(<ndarray>x))
     for i in range(nd):
         shape[i] = 1
-        for each in (c, x, y):
-            k = i - nd + ndim(<ndarray>each) if type(each) is ndarray else -1
-            if k >= 0 and dims(<ndarray>each)[k] != 1:
-                shape[i] = dims(<ndarray>each)[k]
-    c, x, y = spread_rows(c, nd, shape), spread_rows(one_of(x), nd, shape), spread_rows(one_of(y), nd, shape)
+        for x in operands:
+            k = i - nd + ndim(<ndarray>x) if type(x) is ndarray else -1
+            if k < 0 or dims(<ndarray>x)[k] == 1:
+                continue
+            if shape[i] != 1 and shape[i] != dims(<ndarray>x)[k]:
+                return -1
+            shape[i] = dims(<ndarray>x)[k]
+    return nd
+
+
+def where(c, x, y):
+    cdef npy_intp shape[MOST_DIMS]
+    cdef int nd = broadcast_shape((c, x, y), shape)
+    if nd < 0:
+        return numpy_ref.where(c, x, y)         # raises the error
+    c, x, y = spread_rows(c, nd, shape), one_or_rows(x, nd, shape), one_or_rows(y, nd, shape)
     cdef int kind = choosable(x)
     cdef ndarray mask, z
     cdef Number a, b
@@ -199,6 +213,8 @@ def where(c, x, y):
         kind = choosable(y)
     if kind >= 0 and type(c) is ndarray and typenum(<ndarray>c) == cnp.NPY_BOOL and is_contiguous(<ndarray>c):
         mask = <ndarray>c
+        if ndim(mask) != nd or not same_dims(dims(mask), shape, nd):        # it could not be spread
+            return numpy_ref.where(c, x, y)
         p = source(x, kind, mask, &a, &one)
         q = source(y, kind, mask, &b, &other) if p != NULL else NULL
         if q != NULL:
