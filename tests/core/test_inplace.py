@@ -318,3 +318,23 @@ def test_fill_of_nothing_is_an_ordinary_write(m):
     for compute in (lambda: (x * 1).fill_(0.5), lambda: (x * 1).zero_()):
         y = compute()
         assert y.grad_fn.name() in ("FillBackward2", "ZeroBackward0") and y._version == 1
+
+
+def test_integers_in_place(m):
+    """Small numbers and tensors of the same dtype go through fewer steps; the others, and their errors, are as before."""
+    for dtype in (m.int64, m.int32, m.int8, m.uint8):
+        n = m.arange(1, 5, dtype=dtype)
+        version = n._version
+        n.add_(1).mul_(n).sub_(2).remainder_(100).floor_divide_(2)
+        assert n.dtype is dtype and n.tolist() == [1, 3, 7, 11] and n._version == version + 5
+        n += n[:1].clone()
+        n.clamp_(3, 8).pow_(2)
+        assert n.dtype is dtype and n.tolist() == [9, 16, 64, 64]
+    n = m.tensor([100, 27], dtype=m.int8)
+    assert n.add_(100).tolist() == [-56, 127]           # wraps around
+    assert m.tensor(5).pow_(2).item() == 25
+    for call in (lambda: n.div_(2), lambda: n.sqrt_(), lambda: n.add_(0.5), lambda: n.floor_divide_(0), lambda: n.pow_(-1),
+                 lambda: n.add_(m.arange(3))):
+        with pytest.raises(RuntimeError):
+            call()
+    assert n.tolist() == [-56, 127]

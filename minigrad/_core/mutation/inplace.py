@@ -24,7 +24,6 @@ from cython.cimports.minigrad._core.graph.node import Node
 from cython.cimports.minigrad._core.graph.tensor import wrap
 from cython.cimports.minigrad._core.graph.thread_state import State, current
 from cython.cimports.minigrad._core.mutation.views import check_creation, locate_view, rebase_history
-from cython.cimports.minigrad._core.record.apply import keeps_dtype, keeps_integers
 from cython.cimports.minigrad._core.record.forward_ad import after_write, before_write, overlaps_itself, set_tangent, tangent_of
 from cython.cimports.minigrad._core.record.interceptor import redispatch
 from cython.cimports.minigrad._core.record.op_node import OpNode, describe_argument, new_node
@@ -33,6 +32,7 @@ from cython.cimports.minigrad._core.record.primitive import Plan
 from cython.cimports.minigrad._core.record.saved_tensor import describe_meta
 from cython.cimports.minigrad._core.record.view_base import requires_grad
 
+from minigrad._core.graph.metadata import INTEGER
 from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.graph.upcalls import upcalls
 from minigrad._core.record.primitive import Primitive, Source
@@ -40,6 +40,7 @@ from minigrad._core.record.promotion import check_dtypes, default_dtype, operand
 from minigrad.errors import AutogradError, DtypeError, ShapeError
 
 SHAPE = cython.declare(cython.int, Source.SHAPE)
+WHOLE = cython.declare(cython.int, INTEGER)
 ndarray = cython.declare(object, np.ndarray)
 
 
@@ -147,7 +148,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
     f: Node = None
     geometry: tuple = None
     floats: cython.bint = target._meta.dtype.is_floating_point
-    if len(others) > 1 or op.result is not None or not (floats or keeps_integers(op, target._meta.dtype)):
+    if len(others) > 1 or op.result is not None or not (floats or (target._meta.dtype.category == WHOLE and not op.floats_only)):
         return False
     if others:
         y = others[0]
@@ -157,7 +158,7 @@ def fast_inplace(op: Primitive, target: TensorBase, others: tuple, state: State)
                 return False
             if x is not target and x._counter is not None and x._counter is target._counter:
                 return False
-        elif (type(y) is not float and type(y) is not int) or not keeps_dtype(op, target._meta.dtype, y):
+        elif not (floats and type(y) is float) and not (type(y) is int and (floats or 0 <= y < 128)):   # as keeps_dtype in apply.py
             return False
     if state.grad_enabled and op.differentiable and (requires_grad(target) or (x is not None and requires_grad(x))):
         geometry = check_inplace(target)        # before `gradient_edge`, which raises another error for a stale view

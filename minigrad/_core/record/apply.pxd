@@ -1,12 +1,9 @@
 from minigrad._core.record.primitive cimport Primitive
 from minigrad._core.graph.tensor cimport TensorBase
 from minigrad._core.graph.thread_state cimport State
-from minigrad._core.graph.metadata cimport DType
 cimport cython
 
 cpdef object unary(Primitive op, object x)
 cpdef object binary(Primitive op, object x, object y)
 cpdef object call(Primitive op, tuple args)
 cpdef object call_computed(Primitive op, tuple args, object array)
-cdef bint keeps_integers(Primitive op, DType dtype)
-cdef bint keeps_dtype(Primitive op, DType dtype, object number)
