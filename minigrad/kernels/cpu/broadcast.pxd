@@ -9,6 +9,7 @@ cdef enum:
     SV = 2
     MOST_SPREAD = 8     # dimensions of a result whose operands broadcast: MG_MOST_SPREAD
 
+cdef bint widen(object x, int *nd, npy_intp *d) noexcept
 cdef object spread(const mg_binary *loops, int kind, object x, object y, ndarray z)
 cdef bint apart(ndarray x, ndarray y) noexcept
 cdef bint fits_apart(object x, object out, int kind) noexcept

@@ -6,6 +6,7 @@ import numpy as np
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.string cimport memchr, memcmp
 
+from minigrad.kernels.cpu.broadcast cimport widen
 from minigrad.kernels.cpu.common cimport *
 from minigrad.kernels.cpu.pool cimport copied, fresh, repeats, strided
 from minigrad.kernels.cpu.threads cimport threads
@@ -175,29 +176,12 @@ cdef object spread_rows(object x, int nd, npy_intp *shape):
     return x if z is None else z
 
 
-cdef int broadcast_shape(tuple operands, npy_intp *shape) noexcept:
-    """Write the shape that the arrays among `operands` broadcast to. Returns its number of dimensions; -1 if there is no such shape."""
-    cdef int i, k, nd = 0
-    for x in operands:
-        if type(x) is ndarray:
-            nd = max(nd, ndim(<ndarray>x))
-    for i in range(nd):
-        shape[i] = 1
-        for x in operands:
-            k = i - nd + ndim(<ndarray>x) if type(x) is ndarray else -1
-            if k < 0 or dims(<ndarray>x)[k] == 1:
-                continue
-            if shape[i] != 1 and shape[i] != dims(<ndarray>x)[k]:
-                return -1
-            shape[i] = dims(<ndarray>x)[k]
-    return nd
-
-
 def where(c, x, y):
     cdef npy_intp shape[MOST_DIMS]
-    cdef int nd = broadcast_shape((c, x, y), shape)
-    if nd < 0:
-        return numpy_ref.where(c, x, y)         # raises the error
+    cdef int nd = 0
+    for each in (c, x, y):
+        if type(each) is ndarray and not widen(each, &nd, shape):
+            return numpy_ref.where(c, x, y)     # raises the error
     c, x, y = spread_rows(c, nd, shape), one_or_rows(x, nd, shape), one_or_rows(y, nd, shape)
     cdef int kind = choosable(x)
     cdef ndarray mask, z

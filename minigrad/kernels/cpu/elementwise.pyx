@@ -37,7 +37,8 @@ cdef extern from "elementwise.h" nogil:
     const mg_mixed mg_mixed_loops[][2]
     void mg_run_mixed(mg_mixed, const char *, const char *, const char *, const void *, const void *, char *, Py_ssize_t, int, int)
     int MG_M_limit, MG_M_lerp, MG_M_addcmul, MG_M_addcdiv, MG_M_huber, MG_M_add_scaled, MG_M_nan_to_num
-    int MG_M_threshold, MG_M_zero_within, MG_M_softshrink, MG_M_softplus, MG_M_elu, MG_M_log_sigmoid, MG_M_bce_with_logits, MG_M_bce_with_logits_slope
+    int MG_M_threshold, MG_M_zero_within, MG_M_softshrink, MG_M_softplus, MG_M_elu, MG_M_log_sigmoid
+    int MG_M_bce_with_logits, MG_M_bce_with_logits_slope
 
 cdef enum:
     MOST_OPS = 32       # in the table of binary loops

@@ -46,11 +46,6 @@ cdef inline bint repeats(ndarray x) noexcept:
     return False
 
 
-# `x`; or a row-major copy of it, if it is an array of numbers that repeats elements: an expanded one, such as the gradient of a sum.
-cdef inline object unrepeated(object x):
-    return row_major_copy(<ndarray>x) if of_numbers(x) and not by_rows(x) and repeats(<ndarray>x) else x
-
-
 # Recycle what `in_rows` or `divided` returned for x, if it is a copy. Only the caller may refer to it.
 cdef inline void give_back(object rows, object x) noexcept:
     if rows is not x:
@@ -58,7 +53,7 @@ cdef inline void give_back(object rows, object x) noexcept:
 
 
 # `divide` for any strides, and for dimensions that are not neighbours. Returns the array that `g` describes: x, the view of
-# `in_memory_order`, or a row-major copy in which the reduced dimensions are the last. None if `reduced` does not name dimensions of x.
+# `in_memory_order`, or a row-major copy in which the reduced dimensions are the last. None if `reduced` does not name dimensions.
 cdef inline object divided(object x, object reduced, bint keepdim, Reduction *g):
     cdef bint gone[MOST_DIMS]
     cdef int i, dim, k = 0

@@ -4,10 +4,8 @@
 An element takes as many words as it needs, so they come one by one from the C interface of NumPy's Mersenne Twister.
 """
 
-import numpy as np
-
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.math cimport INFINITY, M_PI, NAN, cos, exp, fabs, floor, isnan, lgamma, log, log1p, sin, sqrt
+from libc.math cimport M_PI, NAN, cos, exp, fabs, floor, isnan, lgamma, log, log1p, sin, sqrt
 from libc.stdint cimport uint32_t, uint64_t
 
 from minigrad.kernels.cpu.common cimport *
