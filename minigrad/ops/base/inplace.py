@@ -22,12 +22,12 @@ from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import DtypeError, TensorTypeError
 from minigrad.ops.base import overwriting
-from minigrad.ops.base.arguments import NUMBERS, WRITTEN_AS, convert_number, number
+from minigrad.ops.base.arguments import NUMBERS, number
 from minigrad.ops.base.broadcasting import explain_misfit
 from minigrad.ops.base.overwriting import copy_
 from minigrad.ops.elementwise import arithmetic, functions, selection
 from minigrad.ops.elementwise.arithmetic import DivMode, with_alpha
-from minigrad.ops.elementwise.selection import Clamp, ClampTensor, clamp_limits, promote_tensors
+from minigrad.ops.elementwise.selection import Clamp, ClampTensor, check_numbers, clamp_limits, promote_tensors
 from minigrad.ops.linalg import matrix
 from minigrad.ops.linalg.matrix import addmm_operands
 
@@ -200,9 +200,7 @@ def clamp_(self, min: Tensor | Number | None = None, max: Tensor | Number | None
     if isinstance(min, TensorBase) or isinstance(max, TensorBase):
         limits = tuple([None if limit is None else promote_tensors("clamp_", self, self, limit)[1] for limit in (min, max)])
         return explain_misfit(apply_inplace, ClampTensor.op, self, limits)
-    for limit in (min, max):
-        if limit is not None:
-            convert_number(limit, WRITTEN_AS.get(dtype, dtype))
+    check_numbers(dtype, *[limit for limit in (min, max) if limit is not None])
     return apply_inplace(Clamp.op, self, (min, max))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minigrad._core.graph.tensor import TensorBase
+from minigrad._core.record.promotion import operands_dtype
 from minigrad.errors import DtypeError
 from minigrad.ops.base.arguments import NUMBERS, real, tensor_error
 from minigrad.ops.base.inplace_pairs import in_place_too
@@ -124,7 +125,7 @@ def choose_limit_op(function, rule, scalar_rule, x, y):
     """Return the op for `y`, a tensor or a number, and its arguments."""
     if not isinstance(y, (TensorBase, *NUMBERS)):
         raise tensor_error(function, y, function[-3:], 2)
-    check_numbers(x, y)
+    check_numbers(operands_dtype((x, y)), x, y)
     wide, z = promote_tensors(function, x, x, y)
     if wide.dtype.is_complex:
         raise DtypeError("MG-E203", "clamp is not supported for complex types")

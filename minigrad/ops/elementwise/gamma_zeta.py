@@ -22,8 +22,8 @@ from minigrad.ops.base.out import into
 from minigrad.ops.base.precision import in_float32
 from minigrad.ops.base.rule import FLOAT64, Elementwise, op, without_derivative
 from minigrad.ops.elementwise.functions import exp
-from minigrad.ops.elementwise.selection import promote_tensors, where
-from minigrad.ops.elementwise.special import Special, convert_to_floating, lgamma
+from minigrad.ops.elementwise.selection import where
+from minigrad.ops.elementwise.special import Special, lgamma, promote_to_floating
 from minigrad.ops.elementwise.xlogy import xlogy
 from minigrad.ops.shape.clone_cast import cast
 
@@ -195,7 +195,4 @@ def zeta(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
         return into(out, zeta, input, other)
     if not isinstance(input, TensorBase):
         tensor_argument("zeta", other, "other", 2)
-    operands = [input, other]
-    if not operands_dtype(operands).differentiable:     # a number need not fit in the dtype of integers
-        operands = [convert_to_floating(x) if isinstance(x, TensorBase) else x for x in operands]
-    return call(Zeta.op, tuple(promote_tensors("zeta", input if isinstance(input, TensorBase) else other, *operands)))
+    return call(Zeta.op, tuple(promote_to_floating("zeta", input, other)))

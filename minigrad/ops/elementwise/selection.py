@@ -322,7 +322,7 @@ def where(condition: Tensor, input: Tensor | Number | None = None, other: Tensor
     if condition.dtype is not BOOL:
         raise DtypeError("MG-E203", f"where expected condition to be a boolean tensor, but got a tensor with dtype "
                          f"{condition.dtype.name}", fix="compare: condition != 0")
-    check_numbers(input, other)
+    check_numbers(operands_dtype((input, other)), input, other)
     input, other = promote_tensors("where", condition, input, other)
     return call_broadcasting(Where.op, (input, other, condition))
 
@@ -357,7 +357,7 @@ def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Numbe
         return call_broadcasting(ClampTensor.op, (cast(input, dtype), *[None if x is None else cast(x, dtype) for x in (min, max)]))
     if min is not None:
         min = given[0]
-    check_numbers(cast(input, dtype), *given)
+    check_numbers(dtype, *given)
     return call(Clamp.op, (cast(input, dtype), min, max))
 
 
@@ -398,9 +398,8 @@ def promote_tensors(function, like, *operands):
     return [cast(x, dtype) if isinstance(x, TensorBase) else number_tensor(x, like, dtype) for x in operands]
 
 
-def check_numbers(*operands):
-    """Raise if the promoted dtype of `operands` cannot hold one of the numbers among them, for functions that would write it."""
-    dtype = operands_dtype(operands)
+def check_numbers(dtype, *operands):
+    """Raise if `dtype` cannot hold one of the numbers among `operands`, for functions that would write it."""
     for x in operands:
         if not isinstance(x, TensorBase):
             convert_number(x, WRITTEN_AS.get(dtype, dtype))

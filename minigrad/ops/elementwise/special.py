@@ -12,16 +12,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from minigrad._core.graph.tensor import TensorBase
 from minigrad._core.mutation.inplace import apply_inplace
 from minigrad._core.record.apply import call
-from minigrad._core.record.promotion import default_dtype
+from minigrad._core.record.promotion import default_dtype, operands_dtype
 from minigrad.errors import ArgumentError, DtypeError
 from minigrad.ops.base.arguments import integer, real, tensor_argument
 from minigrad.ops.base.inplace_pairs import IN_PLACE, in_place_too
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Elementwise, op
 from minigrad.ops.elementwise.functions import exp
-from minigrad.ops.elementwise.selection import cast, where
+from minigrad.ops.elementwise.selection import cast, promote_tensors, where
 from minigrad.ops.shape.cat_split import check_count
 
 if TYPE_CHECKING:
@@ -307,3 +308,11 @@ def convert_to_floating(x):
     if x.dtype.is_complex:
         raise DtypeError("MG-E203", Special.refuses_complex, found=x.dtype.name)
     return x if x.dtype.differentiable else cast(x, default_dtype())
+
+
+def promote_to_floating(function, x, y):
+    """Promote x and y, of which one may be a number, to tensors of a floating point dtype."""
+    operands = [x, y]
+    if not operands_dtype(operands).differentiable:     # a number need not fit in the dtype of integers
+        operands = [convert_to_floating(z) if isinstance(z, TensorBase) else z for z in operands]
+    return promote_tensors(function, x if isinstance(x, TensorBase) else y, *operands)

@@ -20,8 +20,8 @@ from minigrad.ops.base.inplace_pairs import IN_PLACE
 from minigrad.ops.base.out import into
 from minigrad.ops.base.rule import Elementwise, op, two_operands
 from minigrad.ops.elementwise.functions import log, log1p
-from minigrad.ops.elementwise.selection import cast, promote_tensors, where
-from minigrad.ops.elementwise.special import convert_to_floating
+from minigrad.ops.elementwise.selection import cast, where
+from minigrad.ops.elementwise.special import convert_to_floating, promote_to_floating
 
 if TYPE_CHECKING:
     from minigrad.types import Number, Tensor
@@ -167,11 +167,7 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
         return into(out, xlog1py, input, other)
     if not isinstance(input, TensorBase):
         tensor_argument("xlog1py", other, "other", 2)
-    operands = [input, other]
-    if not operands_dtype(operands).differentiable:     # a number need not fit in the dtype of integers
-        operands = [convert_to_floating(x) if isinstance(x, TensorBase) else x for x in operands]
-    x, y = promote_tensors("xlog1py", input if isinstance(input, TensorBase) else other, *operands)
-    return two_operands(Xlog1py.op, x, y)
+    return two_operands(Xlog1py.op, *promote_to_floating("xlog1py", input, other))
 
 
 def promote_with(x, number):
